@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/jobs/job.h"
+#include "app/jobs/profile/profile.h"
+
+#include <memory>
+
+namespace attn::app {
+
+/// How much of a profile is really computed.
+enum class Compute : std::uint8_t {
+  none,             ///< planned: routes only, no data, milliseconds
+  representatives,  ///< one call per distinct route is computed with generated tensors; the others are counted
+  all,              ///< every call is computed
+};
+
+/// What to run.
+struct ProfileRequest {
+  Profile profile;
+  ProfileInputs inputs;
+  Compute compute = Compute::none;
+  std::uint64_t seed = 0;  ///< of the generated tensors
+};
+
+/// The exact calls of a real model, in the order a generation makes them: prompt encoding, denoiser steps with
+/// role and step, decoding. Error: inputs that the profile does not have or cannot evaluate.
+[[nodiscard]] Expected<std::unique_ptr<Job>> make_profile_job(ProfileRequest request);
+
+}  // namespace attn::app

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every third-party part, declared once, with what a person loses without it.
+
+find_package(Threads REQUIRED)
+find_package(tl-expected CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(TBB CONFIG REQUIRED)
+find_package(hwy CONFIG QUIET)
+if(ATTN_GUI)
+  find_package(Qt6 6.4 REQUIRED COMPONENTS Core Gui Widgets Svg)
+endif()
+if(ATTN_TESTS)
+  find_package(Qt6 6.4 REQUIRED COMPONENTS Core Test)
+endif()
+if(ATTN_BENCH)
+  find_package(benchmark CONFIG QUIET)
+  set(ATTN_HAVE_BENCHMARK ${benchmark_FOUND})
+endif()
+
+# The toolkit is looked for and left out without a word of regret: host kernels serve everything.
+find_package(CUDAToolkit QUIET)
+if(CUDAToolkit_FOUND)
+  message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION} found")
+else()
+  message(STATUS "CUDA: toolkit not found; built without it, every target is emulated on the host")
+endif()
+add_feature_info(window ATTN_GUI "the desktop window, attnscope")
+add_feature_info(tests ATTN_TESTS "every test of the project")
+add_feature_info(benchmarks ATTN_HAVE_BENCHMARK "./dev bench")
+add_feature_info(cuda CUDAToolkit_FOUND "kernels on NVIDIA cards (none is written yet; see README)")

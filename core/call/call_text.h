@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/call/attention_call.h"
+
+#include <string>
+#include <string_view>
+
+namespace attn {
+
+/// A call as people write it, with what the generation says about the moment it is made.
+struct WrittenCall {
+  AttentionCall call;
+  Role role = Role::transformer;
+  int step = 0;
+  int steps = 0;  ///< 0: not stated
+};
+
+/// One line of help that names every token parse_call knows.
+[[nodiscard]] std::string_view call_notation_help() noexcept;
+
+/// Reads the written call notation, for instance
+///     q[1,24,4608,128] k[1,24,4608,128] bf16 mask=bool causal gqa scale=0.1 strides=qkv role=transformer step=3/20
+/// `k` defaults to `q`, `v` to `k`, bf16, no mask, contiguous, role transformer. mask is none, bool, float,
+/// padding:N (the last N keys hidden), or an explicit shape such as bool[1,1,64,64]; strides is contiguous,
+/// transposed, qkv, expanded or explicit per tensor (q_strides=[...], k_strides=[...], v_strides=[...]).
+/// q=fp32, k=fp32, v=bf16 set one tensor's dtype, device=cpu and q_device=, k_device=, v_device= its device.
+/// The tensors are on an accelerator unless said otherwise. The result has passed check_call().
+/// Error: one sentence with the token that is wrong and what would be right.
+[[nodiscard]] Expected<WrittenCall> parse_call(std::string_view text);
+
+/// The shortest text that parse_call reads back as the same call.
+[[nodiscard]] std::string write_call(const WrittenCall& written);
+
+}  // namespace attn

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/call/attention_call.h"
+#include "core/call/block_selection.h"
+#include "core/registry/constraints.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+/// Who computed a call. The kernel stamps its own names, so what is reported is what ran.
+/// All views point to storage that outlives the process' routes (string literals).
+struct KernelResult {
+  std::string_view backend;  ///< "sdpa", "sage", ...
+  std::string_view variant;  ///< "flash", "memory-efficient", "math", "cuda fp32-accum", "int8", ...
+  std::string_view failure;  ///< empty: the output is written. Else why not; the router asks the next entry
+};
+
+/// What serving a call takes, without computing it.
+struct KernelForecast {
+  KernelResult would_run;
+  std::int64_t memory_bytes = 0;      ///< beyond inputs and output, on the target
+  std::vector<Verdict> choices;       ///< why this variant: one verdict per alternative it weighed
+  std::vector<std::string> warnings;  ///< what a person should know before running
+};
+
+/// One prepared attention function. Immutable after preparation; run() may be called from one thread at a time
+/// per call object and is re-entrant across objects.
+class AttentionKernel {
+ public:
+  AttentionKernel() = default;
+  AttentionKernel(const AttentionKernel&) = delete;
+  AttentionKernel& operator=(const AttentionKernel&) = delete;
+  virtual ~AttentionKernel() = default;
+
+  /// Computes `call` into call.output. `selection` is null for dense attention.
+  [[nodiscard]] virtual KernelResult run(const AttentionCall& call, const BlockSelection* selection) const = 0;
+  /// What run() would report, for a call that may have no data. No allocation.
+  [[nodiscard]] virtual KernelResult route(const AttentionCall& call, const BlockSelection* selection) const noexcept = 0;
+  /// route() with memory, alternatives and warnings.
+  [[nodiscard]] virtual KernelForecast forecast(const AttentionCall& call, const BlockSelection* selection) const = 0;
+};
+
+}  // namespace attn

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/context/generation_context.h"
+#include "core/router/plan.h"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace attn {
+
+/// Everything that is known about one routed call. Valid during RouteObserver::observe only, except for the
+/// string views, which live as long as the registry (backend names) or the program (variants).
+struct RouteRecord {
+  const AttentionCall& call;
+  std::string_view requested;  ///< asked for first by the settings
+  std::string_view selected;   ///< accepted the call
+  std::string_view executed;   ///< returned the result: the kernel's own word
+  std::string_view variant;    ///< the kernel's own word
+  const BlockSelection* selection;  ///< null: dense
+  Role role;
+  std::int32_t step;
+  bool computed;               ///< false: planned only
+  std::int64_t begin_ns;       ///< steady clock; both 0 when timing is off
+  std::int64_t end_ns;
+};
+
+/// Sees every route. Called on the router's thread, inside the call: it must be quick and must not throw.
+class RouteObserver {
+ public:
+  RouteObserver() = default;
+  RouteObserver(const RouteObserver&) = delete;
+  RouteObserver& operator=(const RouteObserver&) = delete;
+  virtual ~RouteObserver() = default;
+  virtual void observe(const RouteRecord& record) noexcept = 0;
+};
+
+/// What the router did with a call.
+struct Route {
+  std::string_view selected;
+  std::string_view executed;
+  std::string_view variant;
+  bool sparse = false;
+  std::string_view failure;  ///< not empty: nobody could serve; the output is not written
+};
+
+/// Serves attention calls from a plan: the first entry that accepts takes the call, then the terminal or the
+/// original sdpa. A call without data is routed and counted the same way, without computing.
+/// Not thread safe: one job thread uses it. The clean path neither allocates nor locks.
+class Router {
+ public:
+  /// `context`, `observer` and `stage` may be null and must outlive the router.
+  Router(std::shared_ptr<const Plan> plan, const GenerationContext* context, RouteObserver* observer = nullptr,
+         SelectionStage* stage = nullptr, bool timing = false);
+
+  Route operator()(const AttentionCall& call);
+
+  [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
+  void set_observer(RouteObserver* observer) noexcept { observer_ = observer; }
+  void set_timing(bool timing) noexcept { timing_ = timing; }
+
+ private:
+  Route serve(const PlanEntry& entry, const AttentionCall& call, bool last);
+  Route finish(const PlanEntry& entry, const AttentionCall& call, const BlockSelection* selection);
+
+  std::shared_ptr<const Plan> plan_;
+  const GenerationContext* context_;
+  RouteObserver* observer_;
+  SelectionStage* stage_;
+  bool timing_;
+};
+
+}  // namespace attn

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/router/router.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace attn::trace {
+
+/// A shape in an event: 32-bit sizes, because no dimension of an attention call comes near 2^31.
+struct EventShape {
+  std::array<std::int32_t, TensorView::kMaxRank> size{};
+  std::uint8_t rank = 0;
+  friend bool operator==(const EventShape&, const EventShape&) = default;
+};
+
+enum class MaskKind : std::uint8_t { none, boolean, additive };
+
+/// One routed call as plain data of fixed size, made on the router's thread and read on the collector's.
+/// The string views live as long as the registry (backend names) or the program (variants).
+struct RouteEvent {
+  std::string_view requested;
+  std::string_view selected;
+  std::string_view executed;
+  std::string_view variant;
+  std::int64_t begin_ns = 0;  ///< steady clock; both 0 when timing was off
+  std::int64_t end_ns = 0;
+  EventShape query;
+  EventShape key;
+  EventShape value;
+  std::int32_t step = 0;
+  float budget = 1.0F;   ///< of the selection; 1 when dense
+  float density = 1.0F;
+  Role role = Role::none;
+  DType query_dtype = DType::bfloat16;
+  DType key_dtype = DType::bfloat16;
+  DType value_dtype = DType::bfloat16;
+  Layout query_layout = Layout::contiguous;
+  Layout key_layout = Layout::contiguous;
+  Layout value_layout = Layout::contiguous;
+  MaskKind mask = MaskKind::none;
+  bool causal = false;
+  bool gqa = false;
+  bool sparse = false;
+  bool computed = false;
+};
+static_assert(sizeof(RouteEvent) <= 192);
+
+/// Copies what an event keeps out of a record. No allocation.
+[[nodiscard]] RouteEvent make_event(const RouteRecord& record) noexcept;
+
+}  // namespace attn::trace

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "trace/event/route_event.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace attn::trace {
+
+/// What makes two calls the same route, in the mirrored systems' sense: backend, role, query shape, key shape,
+/// query dtype, mask presence, and whether query and key are both contiguous. The step is not part of it.
+struct RouteIdentity {
+  std::string backend;  ///< executed, with "+sparse" when a selection was used
+  Role role = Role::none;
+  EventShape query;
+  EventShape key;
+  DType dtype = DType::bfloat16;
+  bool masked = false;
+  bool contiguous = true;
+
+  friend bool operator==(const RouteIdentity&, const RouteIdentity&) = default;
+};
+
+/// A distinct route with what is known about its calls. Fields that the identity does not hold are those of the
+/// first sighting.
+struct RouteRow {
+  RouteIdentity id;
+  std::string requested;
+  std::string selected;
+  std::string executed;
+  std::string variant;
+  EventShape value;
+  DType key_dtype = DType::bfloat16;
+  DType value_dtype = DType::bfloat16;
+  Layout query_layout = Layout::contiguous;
+  Layout key_layout = Layout::contiguous;
+  Layout value_layout = Layout::contiguous;
+  MaskKind mask = MaskKind::none;
+  bool causal = false;
+  bool gqa = false;
+  std::int32_t first_step = 0;
+  std::int32_t last_step = 0;
+  std::int64_t calls = 0;
+  std::int64_t computed_calls = 0;  ///< those that ran and were timed
+  double seconds = 0.0;             ///< of the computed calls
+  double density = 1.0;             ///< of the last sparse call; 1 when dense
+};
+
+/// Calls and time of one (role, step, backend).
+struct StepShare {
+  Role role = Role::none;
+  std::int32_t step = 0;
+  std::string backend;
+  std::int64_t calls = 0;
+  double seconds = 0.0;
+};
+
+/// A copy of everything that a view needs, cheap to hand from thread to thread.
+struct TraceSnapshot {
+  std::vector<RouteRow> routes;   ///< in order of first sighting
+  std::vector<StepShare> shares;  ///< in order of first sighting
+  std::int64_t calls = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t revision = 0;  ///< grows with every change; equal revisions are equal snapshots
+};
+
+/// Distinct routes with counts. Not thread safe. Memory grows with distinct routes and steps, never with calls.
+class RouteTable {
+ public:
+  /// Takes one event. True when its route is new since the last reset(): the moment to log it.
+  bool add(const RouteEvent& event);
+  /// Forgets counts, keeps which routes were seen: the end of a generation.
+  void clear_counts();
+  /// Forgets everything: a chain rebuild, or a new run in the window.
+  void reset();
+
+  /// Rows of this generation by descending calls, equal counts in order of first sighting since clear_counts().
+  [[nodiscard]] std::vector<RouteRow> by_calls() const;
+  [[nodiscard]] TraceSnapshot snapshot(std::uint64_t dropped) const;
+  [[nodiscard]] std::int64_t calls() const noexcept { return calls_; }
+  [[nodiscard]] std::size_t seen() const noexcept;
+
+ private:
+  struct Impl;
+  struct IdentityHash {
+    std::size_t operator()(const RouteIdentity& id) const noexcept;
+  };
+  std::unordered_map<RouteIdentity, bool, IdentityHash> seen_;
+  std::unordered_map<RouteIdentity, std::size_t, IdentityHash> index_;
+  std::vector<RouteRow> rows_;
+  std::vector<StepShare> shares_;
+  std::int64_t calls_ = 0;
+  std::uint64_t revision_ = 0;
+};
+
+}  // namespace attn::trace
