@@ -24,7 +24,7 @@ struct ProfileCall {
   std::string pass;
   std::string where;
   std::string kind;
-  std::string dtype;  ///< as written: "bfloat16", "same as pipeline", ...
+  std::string dtype;       ///< as written: "bfloat16", "same as pipeline", ...
   std::int64_t runs = 0;   ///< forwards in one generation
   std::int64_t calls = 0;  ///< calls in one forward
   std::int64_t batch = 1;
@@ -34,6 +34,7 @@ struct ProfileCall {
   std::int64_t key_tokens = 0;
   std::int64_t head_dim = 0;
   std::vector<std::string> query_streams;
+  std::vector<std::int64_t> query_stream_tokens;  ///< tokens of each stream; empty where the profile does not say
   bool causal = false;
   bool sdpa = true;  ///< false: the code computes attention some other way, no call is made
   std::optional<double> scale;
@@ -52,11 +53,19 @@ class Profile {
   [[nodiscard]] const std::string& medium() const noexcept { return medium_; }
   [[nodiscard]] const std::string& pipeline() const noexcept { return pipeline_; }
   [[nodiscard]] const std::optional<std::string>& architecture() const noexcept { return architecture_; }
+  [[nodiscard]] const std::string& repo() const noexcept { return repo_; }
+  [[nodiscard]] const std::string& guidance() const noexcept { return guidance_; }      ///< "distilled", ...
+  [[nodiscard]] const std::string& confidence() const noexcept { return confidence_; }  ///< high, medium, low
+  [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
   [[nodiscard]] const ProfileInputs& defaults() const noexcept { return defaults_; }
   [[nodiscard]] std::optional<std::string> denoiser_class() const;
 
-  /// Evaluates everything for the defaults with `overrides` on top. Unknown names, sizes under 1 and counts that
-  /// are not whole are errors that name the input or the expression.
+  /// Class names in the `transformer` and `unet` slots, as a pipeline has them; nullopt for an empty slot.
+  [[nodiscard]] std::optional<std::string> class_in(std::string_view slot) const;
+
+  /// Evaluates everything for the defaults with `overrides` on top, in the file's order, passes that do not run
+  /// (runs 0) included. Unknown names, sizes under 1 and counts that are not whole are errors that name the input
+  /// or the expression.
   [[nodiscard]] Expected<std::vector<ProfileCall>> calls(const ProfileInputs& overrides) const;
   /// The named values, evaluated in order.
   [[nodiscard]] Expected<ProfileInputs> values(const ProfileInputs& overrides) const;
@@ -64,7 +73,9 @@ class Profile {
  private:
   friend class ProfileLibrary;
   struct Data;
-  std::string id_, name_, medium_, pipeline_;
+  friend class ProfileReader;
+  std::string id_, name_, medium_, pipeline_, repo_, guidance_, confidence_;
+  std::vector<std::string> notes_;
   std::optional<std::string> architecture_;
   ProfileInputs defaults_;
   std::shared_ptr<const Data> data_;
