@@ -33,7 +33,7 @@ struct Pipe {
 /// The pipeline for another task (text to image -> image to image): new classes, the old one's stamps.
 [[nodiscard]] Pipe switch_pipe(const Pipe& from, PipelineInfo to);
 
-/// Told when something changed. Called on the thread that caused it, without the engine's lock held.
+/// Something that changed.
 struct EngineEvent {
   enum class Kind : std::uint8_t {
     setting_changed,  ///< a value was stored; `key` says which
@@ -44,11 +44,12 @@ struct EngineEvent {
     job_ended,
   };
   Kind kind = Kind::setting_changed;
-  std::string key;
-  std::string old_chain;
-  std::string new_chain;
+  std::string key{};
+  std::string old_chain{};
+  std::string new_chain{};
   std::uint64_t chain_id = 0;  ///< counts rebuilds; a compiled job built with another id is stale
 };
+/// Called on the thread that caused the event, without the engine's lock held. Must not throw.
 using EngineListener = std::function<void(const EngineEvent&)>;
 
 /// One option that differs between the settings and the chain in force.
@@ -82,7 +83,30 @@ struct EngineReport {
   std::vector<BackendReport> backends;
 };
 
-class JobScope;
+class Engine;
+
+/// A running generation. Closing it (also by a throw) ends the context, restores the role, lets a pending rebuild
+/// happen and leaves engine and gate usable. Must not outlive its engine.
+class JobScope {
+ public:
+  JobScope(JobScope&& other) noexcept;
+  JobScope& operator=(JobScope&&) = delete;
+  ~JobScope();
+
+  [[nodiscard]] GenerationContext& context() noexcept;
+  /// The attention function in force: the router, or the original while bypassed.
+  Route attention(const AttentionCall& call);
+  [[nodiscard]] const Plan& plan() const noexcept;
+  [[nodiscard]] std::uint64_t chain_id() const noexcept;
+
+ private:
+  friend class Engine;
+  friend class BypassScope;
+  struct Run;
+  JobScope(Engine& engine, std::unique_ptr<Run> run) noexcept;
+  Engine* engine_;
+  std::unique_ptr<Run> run_;
+};
 
 /// The one owner of settings, registry, plan and context, and of the rebuild flow: a change while idle rebuilds
 /// at once; changes while a job runs wait and are applied in one rebuild when it ends.
@@ -140,31 +164,10 @@ class Engine {
  private:
   friend class JobScope;
   struct State;
+  void publish(const std::vector<EngineEvent>& events);
+  void end_job(JobScope::Run& run) noexcept;
   Registry registry_;
   std::unique_ptr<State> state_;
-};
-
-/// A running generation. Closing it (also by a throw) ends the context, restores the role, lets a pending rebuild
-/// happen and leaves engine and gate usable.
-class JobScope {
- public:
-  JobScope(JobScope&& other) noexcept;
-  JobScope& operator=(JobScope&&) = delete;
-  ~JobScope();
-
-  [[nodiscard]] GenerationContext& context() noexcept;
-  /// The attention function in force: the router, or the original while bypassed.
-  Route attention(const AttentionCall& call);
-  [[nodiscard]] const Plan& plan() const noexcept;
-  [[nodiscard]] std::uint64_t chain_id() const noexcept;
-
- private:
-  friend class Engine;
-  friend class BypassScope;
-  struct Run;
-  JobScope(Engine& engine, std::unique_ptr<Run> run) noexcept;
-  Engine* engine_;
-  std::unique_ptr<Run> run_;
 };
 
 /// Puts the original sdpa over the router and afterwards restores whatever was in force, also when the body throws.

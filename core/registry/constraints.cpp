@@ -34,6 +34,11 @@ std::string dtypes_text(const AttentionCall& call) {
   return text;
 }
 
+std::string layouts_text(const AttentionCall& call) {
+  return std::string(name_of(layout_of(call.query))) + ", " + std::string(name_of(layout_of(call.key))) + ", " +
+         std::string(name_of(layout_of(call.value)));
+}
+
 std::int64_t reach_of(const AttentionCall& call) noexcept {
   return std::max({call.query.offset_reach(), call.key.offset_reach(), call.value.offset_reach()});
 }
@@ -64,7 +69,7 @@ struct Check {
 using C = const Constraints&;
 using Call = const AttentionCall&;
 
-constexpr std::array<Check, 13> kChecks{{
+constexpr std::array<Check, 15> kChecks{{
     {"device", [](C c) noexcept { return !c.allow_cpu; },
      [](C, Call call) noexcept { return !call.query.device.is_cpu(); }, [](C) { return std::string("not cpu"); },
      [](Call call) { return to_string(call.query.device); },
@@ -124,6 +129,16 @@ constexpr std::array<Check, 13> kChecks{{
     {"same_dtype", [](C c) noexcept { return c.same_dtype; },
      [](C, Call call) noexcept { return !mixed_dtype(call); }, [](C) { return std::string("q, k, v of one dtype"); },
      dtypes_text, [](C, Call call) { return "mixed dtype " + dtypes_text(call); }},
+    {"contiguous", [](C c) noexcept { return c.require_contiguous; },
+     [](C, Call call) noexcept {
+       return call.query.is_contiguous() && call.key.is_contiguous() && call.value.is_contiguous();
+     },
+     [](C) { return std::string("q, k, v contiguous"); }, layouts_text,
+     [](C, Call call) { return "layout-dependent result, tensors are " + layouts_text(call); }},
+    {"is_causal", [](C c) noexcept { return !c.allow_causal; }, [](C, Call call) noexcept { return !call.is_causal; },
+     [](C) { return std::string("not causal"); },
+     [](Call call) { return std::string(call.is_causal ? "causal" : "not causal"); },
+     [](C, Call) { return std::string("causal result was wrong in its probe"); }},
     {"causal_alignment", [](C c) noexcept { return !c.causal_top_left; },
      [](C, Call call) noexcept { return !call.is_causal || call.query_tokens() == call.key_tokens(); },
      [](C) { return std::string("Sq = Sk when causal"); },

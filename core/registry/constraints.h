@@ -19,6 +19,8 @@ struct Constraints {
   bool allow_float32 = true;    ///< false: a float32 query is declined (only that dtype)
   bool same_device = false;     ///< true: key and value must be on the query's device
   bool same_dtype = false;      ///< true: key and value must have the query's dtype
+  bool require_contiguous = false;  ///< true: query, key and value must be contiguous (set by a failed probe)
+  bool allow_causal = true;         ///< false: is_causal is declined (set by a failed probe)
   bool causal_top_left = true;  ///< false: the kernel aligns causal bottom right, so unequal lengths are declined
   std::uint8_t min_ndim = 0;
   std::array<std::int32_t, 4> head_dims{};  ///< the allowed head_dims, 0 where unused; all 0: any

@@ -38,17 +38,20 @@ enum class Applies : std::uint8_t {
 
 /// One option, declared once: forms, storage, command line, documentation and tests derive from it.
 struct OptionSpec {
-  std::string key;    ///< the production systems' own key
-  std::string label;  ///< as their settings page shows it
+  std::string key{};    ///< the production systems' own key
+  std::string label{};  ///< as their settings page shows it
   OptionType type = OptionType::text;
-  OptionValue fallback;  ///< the default
+  OptionValue fallback{};  ///< the default
   double minimum = 0.0;
   double maximum = 0.0;
+  /// When over 0: the maximum is this many times the target's memory in GiB (at least 4), `maximum` where the
+  /// memory is unknown.
+  double maximum_per_memory = 0.0;
   double step = 1.0;
-  std::vector<std::string> choices;
-  std::string unit;     ///< "GiB", "%", "tokens"; empty when it has none
-  std::string help;     ///< what it does and what it costs, in a sentence or two
-  std::string section;  ///< heading it stands under, such as "SDNQ attention"
+  std::vector<std::string> choices{};
+  std::string unit{};     ///< "GiB", "%", "tokens"; empty when it has none
+  std::string help{};     ///< what it does and what it costs, in a sentence or two
+  std::string section{};  ///< heading it stands under, such as "SDNQ attention"
   Applies applies = Applies::rebuild;
 };
 

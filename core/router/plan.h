@@ -80,8 +80,13 @@ class Plan {
 
  private:
   Plan() = default;
-  void visit(const BackendSpec& spec, const Registry& registry);
-  BackendReport& prepare(const BackendSpec& spec);
+  struct Outcome {
+    BackendState state;
+    std::string reason;
+  };
+  void visit(const BackendSpec& spec);
+  Outcome prepare(const BackendSpec& spec, PlanEntry& entry);
+  static std::string platforms_text(const BackendSpec& spec);
 
   PlanRequest request_;
   std::vector<PlanEntry> entries_;

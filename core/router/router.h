@@ -57,14 +57,15 @@ class Router {
          SelectionStage* stage = nullptr, bool timing = false);
 
   Route operator()(const AttentionCall& call);
+  /// Serves the call by the original sdpa, whatever the chain: what a bypass does.
+  Route original(const AttentionCall& call) { return serve(plan_->original(), call); }
 
   [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
   void set_observer(RouteObserver* observer) noexcept { observer_ = observer; }
   void set_timing(bool timing) noexcept { timing_ = timing; }
 
  private:
-  Route serve(const PlanEntry& entry, const AttentionCall& call, bool last);
-  Route finish(const PlanEntry& entry, const AttentionCall& call, const BlockSelection* selection);
+  Route serve(const PlanEntry& entry, const AttentionCall& call);
 
   std::shared_ptr<const Plan> plan_;
   const GenerationContext* context_;

@@ -21,9 +21,9 @@ inline constexpr std::string_view kernels = "sdp_options";
 inline constexpr std::string_view sparse_prefix = "sparse_attention_";
 }  // namespace keys
 
-/// The full list of options for a registry: general ones, then every backend's, then the sparse stage's.
-/// Defaults follow the platform, as the mirrored systems' do.
-[[nodiscard]] std::vector<OptionSpec> option_specs(const Registry& registry, std::string_view platform);
+/// The full list of options for a registry on a target: general ones, then every backend's, then the sparse
+/// stage's. Defaults follow the platform and ranges the memory, as the mirrored systems' do.
+[[nodiscard]] std::vector<OptionSpec> option_specs(const Registry& registry, const Target& target);
 
 /// Keys whose change rebuilds the chain: the overrides, the kernel flags, what the backends captured and the
 /// sparse stage's options. Derived from the specs, in their order.
@@ -40,6 +40,12 @@ class Settings {
   /// Validates, stores and says whether the value changed. An unknown key or a wrong value changes nothing.
   [[nodiscard]] Expected<bool> set(std::string_view key, OptionValue value);
   void reset(std::string_view key);
+  /// Takes another target's specs: values at their default move to the new one's, the others stay where the new
+  /// specs allow them.
+  void adopt(std::vector<OptionSpec> specs);
+
+  /// Takes back the values of `before`, a copy of these settings; the live cells follow.
+  void restore(const Settings& before);
 
   [[nodiscard]] const OptionValues& values() const noexcept { return values_; }
   [[nodiscard]] bool is_default(std::string_view key) const;

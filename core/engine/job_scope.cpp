@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/engine_state.h"
+
+namespace attn {
+
+JobScope::JobScope(Engine& engine, std::unique_ptr<Run> run) noexcept : engine_(&engine), run_(std::move(run)) {}
+
+JobScope::JobScope(JobScope&& other) noexcept = default;
+
+JobScope::~JobScope() {
+  if (run_) engine_->end_job(*run_);
+}
+
+GenerationContext& JobScope::context() noexcept { return run_->context; }
+
+Route JobScope::attention(const AttentionCall& call) {
+  return run_->bypassed ? run_->router.original(call) : run_->router(call);
+}
+
+const Plan& JobScope::plan() const noexcept { return run_->router.plan(); }
+
+std::uint64_t JobScope::chain_id() const noexcept { return run_->chain_id; }
+
+BypassScope::BypassScope(JobScope& job) noexcept : job_(job), previous_(job.run_->bypassed) { job_.run_->bypassed = true; }
+
+BypassScope::~BypassScope() { job_.run_->bypassed = previous_; }
+
+}  // namespace attn

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/router/router.h"
+
+namespace attn {
+namespace {
+
+std::int64_t now_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+constexpr std::string_view kNobody = "no kernel is there to serve the call";
+
+}  // namespace
+
+Router::Router(std::shared_ptr<const Plan> plan, const GenerationContext* context, RouteObserver* observer,
+               SelectionStage* stage, bool timing)
+    : plan_(std::move(plan)), context_(context), observer_(observer), stage_(stage), timing_(timing) {}
+
+Route Router::operator()(const AttentionCall& call) {
+  for (const PlanEntry& entry : plan_->entries()) {
+    if (!accepts(entry.constraints, call)) continue;
+    Route route = serve(entry, call);
+    // A kernel that fails where it had accepted leaves the call to the ones below it.
+    if (route.failure.empty()) return route;
+  }
+  return serve(plan_->last(), call);
+}
+
+Route Router::serve(const PlanEntry& entry, const AttentionCall& call) {
+  if (!entry.kernel) return {entry.name, {}, {}, false, kNobody};
+  const BlockSelection* selection = nullptr;
+  if (stage_ != nullptr && entry.capabilities.block_mask && context_ != nullptr) {
+    selection = stage_->decide(call, *context_, entry.capabilities).selection;
+  }
+  const bool compute = call.has_data();
+  const bool timed = timing_ && observer_ != nullptr && compute;
+  const std::int64_t begin = timed ? now_ns() : 0;
+  const KernelResult result = compute ? entry.kernel->run(call, selection) : entry.kernel->route(call, selection);
+  const Route route{entry.name, result.backend, result.variant, selection != nullptr, result.failure};
+  if (observer_ != nullptr && result.failure.empty()) {
+    observer_->observe({call, plan_->requested(), entry.name, result.backend, result.variant, selection,
+                        context_ == nullptr ? Role::none : context_->role(), context_ == nullptr ? 0 : context_->step(),
+                        compute, begin, timed ? now_ns() : 0});
+  }
+  return route;
+}
+
+}  // namespace attn
