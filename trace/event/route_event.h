@@ -31,7 +31,7 @@ struct RouteEvent {
   EventShape key;
   EventShape value;
   std::int32_t step = 0;
-  float budget = 1.0F;   ///< of the selection; 1 when dense
+  float budget = 1.0F;  ///< of the selection; 1 when dense
   float density = 1.0F;
   Role role = Role::none;
   DType query_dtype = DType::bfloat16;

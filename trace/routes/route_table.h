@@ -3,9 +3,10 @@
 
 #include "trace/event/route_event.h"
 
+#include <array>
 #include <cstdint>
-#include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct RouteIdentity {
 
   friend bool operator==(const RouteIdentity&, const RouteIdentity&) = default;
 };
+
+[[nodiscard]] RouteIdentity identity_of(const RouteEvent& event);
 
 /// A distinct route with what is known about its calls. Fields that the identity does not hold are those of the
 /// first sighting.
@@ -82,15 +85,30 @@ class RouteTable {
   [[nodiscard]] std::vector<RouteRow> by_calls() const;
   [[nodiscard]] TraceSnapshot snapshot(std::uint64_t dropped) const;
   [[nodiscard]] std::int64_t calls() const noexcept { return calls_; }
-  [[nodiscard]] std::size_t seen() const noexcept;
+  [[nodiscard]] std::uint64_t revision() const noexcept { return revision_; }
+  /// Distinct routes since the last reset().
+  [[nodiscard]] std::size_t seen() const noexcept { return seen_.size(); }
 
  private:
-  struct Impl;
-  struct IdentityHash {
-    std::size_t operator()(const RouteIdentity& id) const noexcept;
+  /// The identity as words without padding, so that hashing and comparing it touches no string.
+  struct PackedRoute {
+    std::array<std::uint64_t, 6> words{};
+    friend bool operator==(const PackedRoute&, const PackedRoute&) = default;
   };
-  std::unordered_map<RouteIdentity, bool, IdentityHash> seen_;
-  std::unordered_map<RouteIdentity, std::size_t, IdentityHash> index_;
+  struct PackedHash {
+    std::size_t operator()(const PackedRoute& route) const noexcept;
+    std::size_t operator()(std::uint64_t share) const noexcept;
+  };
+  static constexpr std::size_t kNotCounted = ~std::size_t{0};
+
+  [[nodiscard]] std::uint32_t backend_number(std::string_view executed);
+  [[nodiscard]] static PackedRoute pack(const RouteEvent& event, std::uint32_t backend) noexcept;
+  RouteRow& row_of(const RouteEvent& event, std::size_t& at);
+  StepShare& share_of(const RouteEvent& event, std::uint32_t backend);
+
+  std::vector<std::string> backends_;                              ///< a backend's number is its place here
+  std::unordered_map<PackedRoute, std::size_t, PackedHash> seen_;  ///< to its row, or kNotCounted this generation
+  std::unordered_map<std::uint64_t, std::size_t, PackedHash> share_index_;
   std::vector<RouteRow> rows_;
   std::vector<StepShare> shares_;
   std::int64_t calls_ = 0;

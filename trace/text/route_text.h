@@ -20,6 +20,7 @@ struct ParsedRoute {
   RouteIdentity id;
   std::optional<std::int32_t> step;   ///< present on "Attention route:"
   std::optional<std::int64_t> calls;  ///< present on "Attention routes:"
+  bool contiguity_known = true;       ///< false: an older build, which does not print it; id says contiguous then
 };
 /// What a line says about a chain.
 struct ParsedChain {
@@ -29,7 +30,8 @@ struct ParsedChain {
   std::optional<bool> sparse;
 };
 
-/// Reads a line with or without the prefix of a log file or console. nullopt when it is no such line.
+/// Reads a line with or without the prefix of a log file, of its verbose form, of a console (colours included) or
+/// of the in-memory JSON form. nullopt when it is no such line, or one cut short. Any thread.
 [[nodiscard]] std::optional<ParsedRoute> parse_route(std::string_view line);
 [[nodiscard]] std::optional<ParsedChain> parse_chain(std::string_view line);
 
