@@ -64,7 +64,7 @@ std::vector<Source> read_tree(const fs::path& top) {
     if (!fs::exists(top / part.toStdString())) continue;
     for (const auto& entry : fs::recursive_directory_iterator(top / part.toStdString())) {
       const std::string type = entry.path().extension().string();
-      const bool is_source = type == ".cpp" || type == ".h" || type == ".cu" || type == ".cuh";
+      const bool is_source = type == ".cpp" || type == ".h" || type == ".inc" || type == ".cu" || type == ".cuh";
       if (is_source && entry.is_regular_file()) sources.push_back(read(entry.path(), top));
     }
   }
