@@ -3,6 +3,7 @@
 
 #include "app/jobs/job.h"
 #include "app/jobs/profile/profile.h"
+#include "app/jobs/profile/schedule.h"
 
 #include <memory>
 
@@ -26,5 +27,13 @@ struct ProfileRequest {
 /// The exact calls of a real model, in the order a generation makes them: prompt encoding, denoiser steps with
 /// role and step, decoding. Error: inputs that the profile does not have or cannot evaluate.
 [[nodiscard]] Expected<std::unique_ptr<Job>> make_profile_job(ProfileRequest request);
+
+/// The same for any schedule. A computed job first checks that every call it will compute fits into memory and is
+/// refused as a whole when one does not; with representatives, one call of each distinct signature and sparse budget
+/// is computed and observed as computed, so its time times the calls of its route is the route's estimate.
+[[nodiscard]] std::unique_ptr<Job> make_schedule_job(CallSchedule schedule, Compute compute, std::uint64_t seed);
+
+/// A call of a schedule as this target has it: on the cpu where the target is one.
+[[nodiscard]] AttentionCall placed_on(const Target& target, AttentionCall call);
 
 }  // namespace attn::app
