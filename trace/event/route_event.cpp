@@ -20,6 +20,17 @@ EventShape shape_of(const TensorView& view) noexcept {
   return shape;
 }
 
+// Most tensors are plainly contiguous, and this is on the router's thread: the full question is asked only when the
+// quick one says no.
+Layout layout_in_event(const TensorView& view) noexcept {
+  std::int64_t expected = 1;
+  for (std::size_t i = view.rank; i-- > 0;) {
+    if (view.stride[i] != expected) return layout_of(view);
+    expected *= view.shape[i];
+  }
+  return Layout::contiguous;
+}
+
 MaskKind mask_of(const AttentionCall& call) noexcept {
   if (!call.attn_mask) return MaskKind::none;
   return call.attn_mask->dtype == DType::boolean ? MaskKind::boolean : MaskKind::additive;
@@ -29,34 +40,31 @@ MaskKind mask_of(const AttentionCall& call) noexcept {
 
 RouteEvent make_event(const RouteRecord& record) noexcept {
   const AttentionCall& call = record.call;
-  RouteEvent event;
-  event.requested = record.requested;
-  event.selected = record.selected;
-  event.executed = record.executed;
-  event.variant = record.variant;
-  event.begin_ns = record.begin_ns;
-  event.end_ns = record.end_ns;
-  event.query = shape_of(call.query);
-  event.key = shape_of(call.key);
-  event.value = shape_of(call.value);
-  event.step = record.step;
-  if (record.selection != nullptr) {
-    event.budget = static_cast<float>(record.selection->budget);
-    event.density = static_cast<float>(record.selection->density);
-    event.sparse = true;
-  }
-  event.role = record.role;
-  event.query_dtype = call.query.dtype;
-  event.key_dtype = call.key.dtype;
-  event.value_dtype = call.value.dtype;
-  event.query_layout = layout_of(call.query);
-  event.key_layout = layout_of(call.key);
-  event.value_layout = layout_of(call.value);
-  event.mask = mask_of(call);
-  event.causal = call.is_causal;
-  event.gqa = call.enable_gqa;
-  event.computed = record.computed;
-  return event;
+  const BlockSelection* selection = record.selection;
+  return {.requested = record.requested,
+          .selected = record.selected,
+          .executed = record.executed,
+          .variant = record.variant,
+          .begin_ns = record.begin_ns,
+          .end_ns = record.end_ns,
+          .query = shape_of(call.query),
+          .key = shape_of(call.key),
+          .value = shape_of(call.value),
+          .step = record.step,
+          .budget = selection != nullptr ? static_cast<float>(selection->budget) : 1.0F,
+          .density = selection != nullptr ? static_cast<float>(selection->density) : 1.0F,
+          .role = record.role,
+          .query_dtype = call.query.dtype,
+          .key_dtype = call.key.dtype,
+          .value_dtype = call.value.dtype,
+          .query_layout = layout_in_event(call.query),
+          .key_layout = layout_in_event(call.key),
+          .value_layout = layout_in_event(call.value),
+          .mask = mask_of(call),
+          .causal = call.is_causal,
+          .gqa = call.enable_gqa,
+          .sparse = selection != nullptr,
+          .computed = record.computed};
 }
 
 }  // namespace attn::trace
