@@ -311,9 +311,10 @@ EngineReport Engine::report() const {
   report.sparse.layout = state_->last_layout;
   report.context.active = state_->job_running;
   if (state_->job_running && state_->last_pipe) {
-    report.context.model = ModelKey{state_->last_pipe->pipeline_class,
-                                    state_->last_pipe->transformer ? state_->last_pipe->transformer : state_->last_pipe->unet,
-                                    state_->last_pipe->architecture};
+    report.context.model =
+        ModelKey{state_->last_pipe->pipeline_class,
+                 state_->last_pipe->transformer ? state_->last_pipe->transformer : state_->last_pipe->unet,
+                 state_->last_pipe->architecture};
     report.context.steps = static_cast<std::int32_t>(state_->last_steps);
   }
   report.chain_id = state_->chain_id;

@@ -31,7 +31,7 @@ struct Engine::State {
   Settings settings;
   Target target;  ///< as wanted
   LogSink sink;
-  std::shared_ptr<const Plan> plan;  ///< in force
+  std::shared_ptr<const Plan> plan;               ///< in force
   std::unique_ptr<SelectionStage> stage;          ///< the running job's
   std::unique_ptr<SelectionStage> explain_stage;  ///< asked by explain(), says nothing to the log
   std::uint64_t chain_id = 0;
@@ -48,7 +48,8 @@ struct Engine::State {
 
 /// What belongs to one job: its plan, its router and its context.
 struct JobScope::Run {
-  Run(std::shared_ptr<const Plan> in_force, RouteObserver* observer, SelectionStage* stage, bool timing, std::uint64_t id)
+  Run(std::shared_ptr<const Plan> in_force, RouteObserver* observer, SelectionStage* stage, bool timing,
+      std::uint64_t id)
       : router(std::move(in_force), &context, observer, stage, timing), chain_id(id) {}
 
   GenerationContext context;

@@ -21,7 +21,9 @@ const Plan& JobScope::plan() const noexcept { return run_->router.plan(); }
 
 std::uint64_t JobScope::chain_id() const noexcept { return run_->chain_id; }
 
-BypassScope::BypassScope(JobScope& job) noexcept : job_(job), previous_(job.run_->bypassed) { job_.run_->bypassed = true; }
+BypassScope::BypassScope(JobScope& job) noexcept : job_(job), previous_(job.run_->bypassed) {
+  job_.run_->bypassed = true;
+}
 
 BypassScope::~BypassScope() { job_.run_->bypassed = previous_; }
 

@@ -43,9 +43,7 @@ std::int64_t reach_of(const AttentionCall& call) noexcept {
   return std::max({call.query.offset_reach(), call.key.offset_reach(), call.value.offset_reach()});
 }
 
-std::int64_t long_side(const AttentionCall& call) noexcept {
-  return std::max(call.query_tokens(), call.key_tokens());
-}
+std::int64_t long_side(const AttentionCall& call) noexcept { return std::max(call.query_tokens(), call.key_tokens()); }
 
 /// A query of rank 2 has no dimension that holds heads; the reference throws there, this declines.
 std::int64_t heads_of(const AttentionCall& call) noexcept { return call.query.rank < 3 ? 0 : call.heads(); }
@@ -87,8 +85,7 @@ constexpr std::array<Check, 15> kChecks{{
      [](C, Call) { return std::string("takes no attn_mask"); }},
     {"dtype", [](C c) noexcept { return !c.allow_float32; },
      [](C, Call call) noexcept { return call.query.dtype != DType::float32; },
-     [](C) { return std::string("not float32"); },
-     [](Call call) { return std::string(name_of(call.query.dtype)); },
+     [](C) { return std::string("not float32"); }, [](Call call) { return std::string(name_of(call.query.dtype)); },
      [](C, Call) { return std::string("dtype float32 not supported"); }},
     {"same_device", [](C c) noexcept { return c.same_device; },
      [](C, Call call) noexcept {
@@ -105,9 +102,7 @@ constexpr std::array<Check, 15> kChecks{{
     {"head_dim", [](C c) noexcept { return has_head_dims(c); },
      [](C c, Call call) noexcept { return in_head_dims(c, call.head_dim()); },
      [](C c) { return head_dims_text(c, ", "); }, [](Call call) { return number(call.head_dim()); },
-     [](C c, Call call) {
-       return "head_dim " + number(call.head_dim()) + " not in {" + head_dims_text(c, ",") + "}";
-     }},
+     [](C c, Call call) { return "head_dim " + number(call.head_dim()) + " not in {" + head_dims_text(c, ",") + "}"; }},
     {"max_head_dim", [](C c) noexcept { return c.max_head_dim != 0; },
      [](C c, Call call) noexcept { return call.head_dim() <= c.max_head_dim; },
      [](C c) { return "<= " + number(c.max_head_dim); }, [](Call call) { return number(call.head_dim()); },
@@ -119,16 +114,14 @@ constexpr std::array<Check, 15> kChecks{{
     {"min_long_side", [](C c) noexcept { return c.min_long_side != 0; },
      [](C c, Call call) noexcept { return long_side(call) > c.min_long_side; },
      [](C c) { return "> " + number(c.min_long_side); }, [](Call call) { return number(long_side(call)); },
-     [](C c, Call call) {
-       return "longest side " + number(long_side(call)) + " not over " + number(c.min_long_side);
-     }},
+     [](C c, Call call) { return "longest side " + number(long_side(call)) + " not over " + number(c.min_long_side); }},
     {"min_heads", [](C c) noexcept { return c.min_heads != 0; },
      [](C c, Call call) noexcept { return heads_of(call) >= c.min_heads; },
      [](C c) { return ">= " + number(c.min_heads); }, [](Call call) { return number(heads_of(call)); },
      [](C c, Call call) { return number(heads_of(call)) + " heads, needs " + number(c.min_heads); }},
-    {"same_dtype", [](C c) noexcept { return c.same_dtype; },
-     [](C, Call call) noexcept { return !mixed_dtype(call); }, [](C) { return std::string("q, k, v of one dtype"); },
-     dtypes_text, [](C, Call call) { return "mixed dtype " + dtypes_text(call); }},
+    {"same_dtype", [](C c) noexcept { return c.same_dtype; }, [](C, Call call) noexcept { return !mixed_dtype(call); },
+     [](C) { return std::string("q, k, v of one dtype"); }, dtypes_text,
+     [](C, Call call) { return "mixed dtype " + dtypes_text(call); }},
     {"contiguous", [](C c) noexcept { return c.require_contiguous; },
      [](C, Call call) noexcept {
        return call.query.is_contiguous() && call.key.is_contiguous() && call.value.is_contiguous();
@@ -153,9 +146,8 @@ constexpr std::array<Check, 15> kChecks{{
 }  // namespace
 
 bool accepts(const Constraints& constraints, const AttentionCall& call) noexcept {
-  return std::all_of(kChecks.begin(), kChecks.end(), [&](const Check& check) {
-    return !check.stated(constraints) || check.holds(constraints, call);
-  });
+  return std::all_of(kChecks.begin(), kChecks.end(),
+                     [&](const Check& check) { return !check.stated(constraints) || check.holds(constraints, call); });
 }
 
 std::vector<Verdict> explain(const Constraints& constraints, const AttentionCall& call) {

@@ -14,14 +14,14 @@ namespace attn {
 /// What a call must be for a backend to take it. Plain data; 0 means "no condition" for every number.
 /// accepts() and explain() walk one table of checks, so an answer and its reason cannot disagree.
 struct Constraints {
-  bool allow_cpu = false;       ///< false: a query on the cpu is declined
-  bool allow_mask = true;       ///< false: any attn_mask is declined
-  bool allow_float32 = true;    ///< false: a float32 query is declined (only that dtype)
-  bool same_device = false;     ///< true: key and value must be on the query's device
-  bool same_dtype = false;      ///< true: key and value must have the query's dtype
+  bool allow_cpu = false;           ///< false: a query on the cpu is declined
+  bool allow_mask = true;           ///< false: any attn_mask is declined
+  bool allow_float32 = true;        ///< false: a float32 query is declined (only that dtype)
+  bool same_device = false;         ///< true: key and value must be on the query's device
+  bool same_dtype = false;          ///< true: key and value must have the query's dtype
   bool require_contiguous = false;  ///< true: query, key and value must be contiguous (set by a failed probe)
   bool allow_causal = true;         ///< false: is_causal is declined (set by a failed probe)
-  bool causal_top_left = true;  ///< false: the kernel aligns causal bottom right, so unequal lengths are declined
+  bool causal_top_left = true;      ///< false: the kernel aligns causal bottom right, so unequal lengths are declined
   std::uint8_t min_ndim = 0;
   std::array<std::int32_t, 4> head_dims{};  ///< the allowed head_dims, 0 where unused; all 0: any
   std::int32_t max_head_dim = 0;
@@ -39,7 +39,7 @@ struct Verdict {
   std::string required;    ///< "64, 96, 128"
   std::string actual;      ///< "160"
   bool ok = true;
-  std::string reason;      ///< a clause when declined, such as "head_dim 160 not in {64,96,128}"; else empty
+  std::string reason;  ///< a clause when declined, such as "head_dim 160 not in {64,96,128}"; else empty
 };
 
 /// Whether every condition holds. No allocation, no virtual call; about 5 ns.

@@ -24,20 +24,8 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
   return text;
 }
 
-std::string right_form(const OptionSpec& spec) {
-  switch (spec.type) {
-    case OptionType::boolean: return "true or false";
-    case OptionType::integer: return "a whole number from " + shortest(spec.minimum) + " to " + shortest(spec.maximum);
-    case OptionType::real: return "a number from " + shortest(spec.minimum) + " to " + shortest(spec.maximum);
-    case OptionType::choice: return "one of: " + join(spec.choices, ", ");
-    case OptionType::choices: return "any of: " + join(spec.choices, ", ");
-    case OptionType::text: return "a text";
-  }
-  return {};
-}
-
 tl::unexpected<std::string> refuse(const OptionSpec& spec, std::string_view value) {
-  return fail(spec.key + " cannot be \"" + std::string(value) + "\"; it takes " + right_form(spec));
+  return fail(spec.key + " cannot be \"" + std::string(value) + "\"; it takes " + accepted_values(spec));
 }
 
 bool in_range(const OptionSpec& spec, double value) {
@@ -64,10 +52,32 @@ bool read_number(std::string_view text, Number& number) {
 
 std::string_view describe(Applies applies) noexcept {
   switch (applies) {
-    case Applies::rebuild: return "rebuilds the chain";
-    case Applies::live: return "takes effect at once, without a rebuild";
-    case Applies::gate: return "takes effect at the next generation";
-    case Applies::model_load: return "takes effect when a model loads";
+    case Applies::rebuild:
+      return "rebuilds the chain";
+    case Applies::live:
+      return "takes effect at once, without a rebuild";
+    case Applies::gate:
+      return "takes effect at the next generation";
+    case Applies::model_load:
+      return "takes effect when a model loads";
+  }
+  return {};
+}
+
+std::string accepted_values(const OptionSpec& spec) {
+  switch (spec.type) {
+    case OptionType::boolean:
+      return "true or false";
+    case OptionType::integer:
+      return "a whole number from " + shortest(spec.minimum) + " to " + shortest(spec.maximum);
+    case OptionType::real:
+      return "a number from " + shortest(spec.minimum) + " to " + shortest(spec.maximum);
+    case OptionType::choice:
+      return "one of: " + join(spec.choices, ", ");
+    case OptionType::choices:
+      return "any of: " + join(spec.choices, ", ");
+    case OptionType::text:
+      return "a text";
   }
   return {};
 }
@@ -129,7 +139,8 @@ Expected<OptionValue> parse_value(const OptionSpec& spec, std::string_view text)
       if (!read_number(word, number)) return refuse(spec, text);
       return validate(spec, number);
     }
-    case OptionType::choice: return validate(spec, std::string(word));
+    case OptionType::choice:
+      return validate(spec, std::string(word));
     case OptionType::choices: {
       OptionList words;
       std::string_view rest = word;
@@ -141,7 +152,8 @@ Expected<OptionValue> parse_value(const OptionSpec& spec, std::string_view text)
       }
       return validate(spec, std::move(words));
     }
-    case OptionType::text: return OptionValue(std::string(text));
+    case OptionType::text:
+      return OptionValue(std::string(text));
   }
   return refuse(spec, text);
 }

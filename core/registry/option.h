@@ -55,6 +55,9 @@ struct OptionSpec {
   Applies applies = Applies::rebuild;
 };
 
+/// What an option takes, as the end of a sentence: "a whole number from 5 to 100", "one of: Default, Enabled, Disabled".
+[[nodiscard]] std::string accepted_values(const OptionSpec& spec);
+
 /// Checks type, range and choice. A whole number is taken for a real option. The error names the key, the value
 /// and what would be right.
 [[nodiscard]] Expected<OptionValue> validate(const OptionSpec& spec, OptionValue value);

@@ -17,7 +17,8 @@ Expected<void> Registry::add(BackendSpec spec) {
 }
 
 const BackendSpec* Registry::by_name(std::string_view name) const noexcept {
-  const auto at = std::find_if(backends_.begin(), backends_.end(), [name](const auto& spec) { return spec.name == name; });
+  const auto at =
+      std::find_if(backends_.begin(), backends_.end(), [name](const auto& spec) { return spec.name == name; });
   return at == backends_.end() ? nullptr : &*at;
 }
 

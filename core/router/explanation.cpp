@@ -21,7 +21,8 @@ std::string first_failure(const std::vector<Verdict>& checks) {
   return {};
 }
 
-BackendVerdict judge(const BackendReport& report, const Registry& registry, const Plan& plan, const AttentionCall& call) {
+BackendVerdict judge(const BackendReport& report, const Registry& registry, const Plan& plan,
+                     const AttentionCall& call) {
   BackendVerdict verdict;
   verdict.backend = report.name;
   verdict.label = report.label;
@@ -65,17 +66,22 @@ std::string to_move(const BackendVerdict& verdict) {
   std::string needs;
   for (const Verdict& check : verdict.checks) {
     if (check.ok) continue;
-    needs += (needs.empty() ? "" : "; ") + std::string(check.check) + " " + check.required + " (is " + check.actual + ")";
+    needs +=
+        (needs.empty() ? "" : "; ") + std::string(check.check) + " " + check.required + " (is " + check.actual + ")";
   }
   switch (verdict.state) {
     case BackendState::disabled:
       text += "enable \"" + verdict.label + "\" in the overrides";
       if (!needs.empty()) text += ", and the call would need " + needs;
       return text;
-    case BackendState::unavailable: return text + "choose another target, it is " + verdict.state_reason;
-    case BackendState::failed: return text + "it failed to prepare: " + verdict.state_reason;
-    case BackendState::skipped: return text + "it " + verdict.state_reason;
-    case BackendState::ready: break;
+    case BackendState::unavailable:
+      return text + "choose another target, it is " + verdict.state_reason;
+    case BackendState::failed:
+      return text + "it failed to prepare: " + verdict.state_reason;
+    case BackendState::skipped:
+      return text + "it " + verdict.state_reason;
+    case BackendState::ready:
+      break;
   }
   if (needs.empty()) return text + "disable the backends that serve before it";
   return text + "the call would need " + needs;
@@ -97,7 +103,7 @@ void explain_stage(Explanation& out, const PlanEntry& serving, const AttentionCa
   out.stage.selects = selection != nullptr;
   out.stage.budget = decision.budget;
   out.stage.reason = decision.selection == nullptr && decision.reason.empty() ? "the selection covered everything"
-                                                                             : std::string(decision.reason);
+                                                                              : std::string(decision.reason);
   if (selection != nullptr) out.stage.density = selection->density;
 }
 
@@ -145,7 +151,8 @@ Explanation explain_route(const Registry& registry, const Plan& plan, const Atte
   original.accepts = true;
   original.serves = &serving == &plan.original();
   original.terminal = true;
-  if (plan.terminal() != nullptr) original.reason = "the terminal " + std::string(plan.terminal()->name) + " stands before it";
+  if (plan.terminal() != nullptr)
+    original.reason = "the terminal " + std::string(plan.terminal()->name) + " stands before it";
   out.entries.push_back(std::move(original));
 
   const BlockSelection* selection = nullptr;

@@ -24,11 +24,16 @@ std::string list_text(const std::vector<std::string>& words) {
 
 std::string_view name_of(BackendState state) noexcept {
   switch (state) {
-    case BackendState::ready: return "ready";
-    case BackendState::disabled: return "disabled";
-    case BackendState::unavailable: return "unavailable";
-    case BackendState::failed: return "failed";
-    case BackendState::skipped: return "skipped";
+    case BackendState::ready:
+      return "ready";
+    case BackendState::disabled:
+      return "disabled";
+    case BackendState::unavailable:
+      return "unavailable";
+    case BackendState::failed:
+      return "failed";
+    case BackendState::skipped:
+      return "skipped";
   }
   return "disabled";
 }
@@ -44,7 +49,8 @@ std::shared_ptr<const Plan> Plan::build(const Registry& registry, PlanRequest re
   std::reverse(plan->entries_.begin(), plan->entries_.end());
   std::reverse(plan->reports_.begin(), plan->reports_.end());
   // The router meets the entries first, whatever the terminals' priorities.
-  std::stable_partition(plan->reports_.begin(), plan->reports_.end(), [](const auto& report) { return !report.terminal; });
+  std::stable_partition(plan->reports_.begin(), plan->reports_.end(),
+                        [](const auto& report) { return !report.terminal; });
   for (const PlanEntry& entry : plan->entries_) plan->chain_ += std::string(entry.name) + ">";
   plan->chain_ += plan->last().name;
   plan->request_.live = nullptr;  // whoever keeps the cells may be gone before the plan
@@ -66,8 +72,10 @@ void Plan::visit(const BackendSpec& spec) {
       const Outcome outcome = prepare(spec, entry);
       report.state = outcome.state;
       report.reason = outcome.reason;
-      if (report.state == BackendState::ready && spec.terminal) terminal_ = std::move(entry);
-      else if (report.state == BackendState::ready) entries_.push_back(std::move(entry));
+      if (report.state == BackendState::ready && spec.terminal)
+        terminal_ = std::move(entry);
+      else if (report.state == BackendState::ready)
+        entries_.push_back(std::move(entry));
     }
   }
   reports_.push_back(std::move(report));

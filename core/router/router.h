@@ -16,15 +16,15 @@ namespace attn {
 /// string views, which live as long as the registry (backend names) or the program (variants).
 struct RouteRecord {
   const AttentionCall& call;
-  std::string_view requested;  ///< asked for first by the settings
-  std::string_view selected;   ///< accepted the call
-  std::string_view executed;   ///< returned the result: the kernel's own word
-  std::string_view variant;    ///< the kernel's own word
+  std::string_view requested;       ///< asked for first by the settings
+  std::string_view selected;        ///< accepted the call
+  std::string_view executed;        ///< returned the result: the kernel's own word
+  std::string_view variant;         ///< the kernel's own word
   const BlockSelection* selection;  ///< null: dense
   Role role;
   std::int32_t step;
-  bool computed;               ///< false: planned only
-  std::int64_t begin_ns;       ///< steady clock; both 0 when timing is off
+  bool computed;          ///< false: planned only
+  std::int64_t begin_ns;  ///< steady clock; both 0 when timing is off
   std::int64_t end_ns;
 };
 

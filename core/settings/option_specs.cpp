@@ -31,16 +31,18 @@ std::vector<OptionSpec> general_specs(const Registry& registry, const Target& ta
                     .type = OptionType::choice,
                     .fallback = std::string("Scaled-Dot-Product"),
                     .choices = {"Scaled-Dot-Product", "Default"},
-                    .help = "What the pipeline's own attention processors use. Scaled-Dot-Product lets the overrides "
-                            "route; Default leaves the pipeline as it was loaded.",
+                    .help =
+                        "What the pipeline's own attention processors use. Scaled-Dot-Product lets the overrides "
+                        "route; Default leaves the pipeline as it was loaded.",
                     .section = std::string(kSdp),
                     .applies = Applies::gate};
   OptionSpec overrides{.key = std::string(keys::overrides),
                        .label = "SDP overrides",
                        .type = OptionType::choices,
                        .fallback = OptionList{},
-                       .help = "Backends that may serve a call before plain sdpa does. The one with the highest "
-                               "priority whose checks accept the call takes it.",
+                       .help =
+                           "Backends that may serve a call before plain sdpa does. The one with the highest "
+                           "priority whose checks accept the call takes it.",
                        .section = std::string(kSdp)};
   for (const std::string& label : registry.labels()) overrides.choices.push_back(label);
   if (slices_by_default(target) && registry.by_label("Dynamic attention") != nullptr) {
@@ -58,8 +60,9 @@ std::vector<OptionSpec> general_specs(const Registry& registry, const Target& ta
                         .label = "Attention dispatcher kernel",
                         .type = OptionType::text,
                         .fallback = std::string(),
-                        .help = "A diffusers attention backend by name, such as _native_cudnn. Empty leaves the "
-                                "choice to the router; everything but native bypasses it.",
+                        .help =
+                            "A diffusers attention backend by name, such as _native_cudnn. Empty leaves the "
+                            "choice to the router; everything but native bypasses it.",
                         .section = "Attention Dispatcher",
                         .applies = Applies::model_load};
   return {std::move(method), std::move(overrides), std::move(slicing), std::move(dispatcher)};
@@ -123,7 +126,9 @@ void adapt(OptionSpec& spec, const Target& target) {
 
 std::vector<OptionSpec> option_specs(const Registry& registry, const Target& target) {
   std::vector<OptionSpec> specs = general_specs(registry, target);
-  const auto append = [&specs](const std::vector<OptionSpec>& more) { specs.insert(specs.end(), more.begin(), more.end()); };
+  const auto append = [&specs](const std::vector<OptionSpec>& more) {
+    specs.insert(specs.end(), more.begin(), more.end());
+  };
   append(registry.original().options);
   for (auto backend = registry.ascending().rbegin(); backend != registry.ascending().rend(); ++backend) {
     append(backend->options);

@@ -31,7 +31,8 @@ const OptionSpec* Settings::spec(std::string_view key) const noexcept {
 
 Expected<bool> Settings::set(std::string_view key, OptionValue value) {
   const OptionSpec* option = spec(key);
-  if (option == nullptr) return fail("there is no option \"" + std::string(key) + "\"; `attnctl report` lists them all");
+  if (option == nullptr)
+    return fail("there is no option \"" + std::string(key) + "\"; `attnctl report` lists them all");
   Expected<OptionValue> valid = validate(*option, std::move(value));
   if (!valid) return fail(valid.error());
   if (same_value(*values_.find(key), *valid)) return false;

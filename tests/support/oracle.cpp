@@ -33,4 +33,21 @@ bool bit_at(std::string_view hex, std::size_t i) {
   return ((value >> (i % 8)) & 1) != 0;
 }
 
+Constraints constraints_of(const nlohmann::json& c) {
+  Constraints constraints;
+  constraints.allow_cpu = c["allow_cpu"];
+  constraints.allow_mask = c["allow_mask"];
+  constraints.allow_float32 = c["allow_float32"];
+  constraints.same_device = c["same_device"];
+  constraints.min_ndim = c["min_ndim"];
+  constraints.max_head_dim = c["max_head_dim"].is_null() ? 0 : c["max_head_dim"].get<int>();
+  constraints.min_tokens = c["min_tokens"];
+  constraints.min_long_side = c["min_long_side"];
+  constraints.min_heads = c["min_heads"];
+  if (!c["head_dims"].is_null()) {
+    for (std::size_t i = 0; i < c["head_dims"].size(); ++i) constraints.head_dims[i] = c["head_dims"][i];
+  }
+  return constraints;
+}
+
 }  // namespace attn::test
