@@ -218,10 +218,6 @@ Expected<void> check_request(const TensorView& query, const TensorView& key, con
                              const SelectorRequest& request) {
   if (const auto shapes = check_shapes(query, key); !shapes) return shapes;
   const TileGrid& grid = marks.grid();
-  if (grid.block_q <= 0 || grid.block_kv <= 0) {
-    return fail("tiles of " + std::to_string(grid.block_q) + " x " + std::to_string(grid.block_kv) +
-                " tokens are none; both sides are 1 or more");
-  }
   if (grid.query_tokens != query.size(-2) || grid.key_tokens != key.size(-2)) {
     return fail("the tile marks are for " + std::to_string(grid.query_tokens) + " x " +
                 std::to_string(grid.key_tokens) + " tokens, the call has " + std::to_string(query.size(-2)) + " x " +

@@ -4,7 +4,6 @@
 #include "core/layout/layout_reader.h"
 #include "core/sparse/radial.h"
 #include "core/sparse/schedule.h"
-#include "core/sparse/selector.h"
 
 #include <algorithm>
 #include <array>
@@ -58,7 +57,9 @@ std::string percent_text(double share) { return rounded(share * 100.0, 0) + "%";
 
 std::span<const std::string_view> SparseStage::reasons() noexcept { return kReasons; }
 
-SparseStage::SparseStage(SparseOptions options, LogSink sink) : options_(std::move(options)), sink_(std::move(sink)) {}
+SparseStage::SparseStage(SparseOptions options, LogSink sink) : options_(std::move(options)), sink_(std::move(sink)) {
+  request_.head_shared = options_.head_shared;
+}
 
 void SparseStage::say(LogLevel level, std::string text) const {
   if (sink_) sink_({level, "Sparse attention: " + std::move(text)});
@@ -150,11 +151,8 @@ SparseStage::Geometry& SparseStage::geometry_for(const std::optional<TokenLayout
 }
 
 Expected<bool> SparseStage::select(const AttentionCall& call, const TileMarks& tiles, double budget) {
-  SelectorRequest request;
-  request.budget = budget;
-  request.head_shared = options_.head_shared;
-  request.parallel_for = parallel_for_;
-  return select_tiles(call.query, call.key, tiles, request, selection_);
+  request_.budget = budget;
+  return select_tiles(call.query, call.key, tiles, request_, selection_);
 }
 
 const SparseStage::Geometry::Band& SparseStage::band_for(Geometry& geometry, const SelectionTotals& totals,

@@ -6,7 +6,7 @@
 #include "core/registry/backend_spec.h"
 #include "core/registry/log.h"
 #include "core/sparse/exclusions.h"
-#include "core/sparse/parallel_for.h"
+#include "core/sparse/selector.h"
 #include "core/sparse/tile_geometry.h"
 
 #include <list>
@@ -85,7 +85,7 @@ class SparseStage final : public SelectionStage {
 
   [[nodiscard]] const SparseOptions& options() const noexcept { return options_; }
   /// Threads for the selection; the result does not depend on it.
-  void set_parallel_for(ParallelFor parallel_for) { parallel_for_ = std::move(parallel_for); }
+  void set_parallel_for(ParallelFor parallel_for) { request_.parallel_for = std::move(parallel_for); }
 
   /// The marks that the last selected call was decided with, for showing pins and drops; null when it stayed dense.
   /// Valid until the next decision.
@@ -118,7 +118,7 @@ class SparseStage final : public SelectionStage {
 
   SparseOptions options_;
   LogSink sink_;
-  ParallelFor parallel_for_;
+  SelectorRequest request_;
   BlockSelection selection_;
   std::string_view last_reason_;
   const TileMarks* last_marks_ = nullptr;

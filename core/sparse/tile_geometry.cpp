@@ -87,6 +87,10 @@ MaskTiles::MaskTiles(const TileGrid& grid, std::int64_t heads, std::vector<std::
 
 Expected<MaskTiles> MaskTiles::make(const TileGrid& grid, std::int64_t heads, std::vector<std::uint8_t> pins,
                                     std::vector<std::uint8_t> drops) {
+  if (grid.block_q <= 0 || grid.block_kv <= 0) {
+    return fail("tiles of " + std::to_string(grid.block_q) + " x " + std::to_string(grid.block_kv) +
+                " tokens are none; both sides are 1 or more");
+  }
   const std::int64_t tiles = heads * grid.query_tiles() * grid.key_tiles();
   for (const auto* mask : {&pins, &drops}) {
     if (!mask->empty() && static_cast<std::int64_t>(mask->size()) != tiles) {

@@ -20,6 +20,7 @@ struct TileRange {
 };
 
 /// A sequence pair cut into tiles of block_q query tokens by block_kv key tokens; the last of each may be ragged.
+/// Both block sizes are 1 or more.
 struct TileGrid {
   std::int64_t query_tokens = 0;
   std::int64_t key_tokens = 0;
@@ -98,7 +99,8 @@ class LayoutTiles final : public TileMarks {
 /// Marks that are given tile by tile.
 class MaskTiles final : public TileMarks {
  public:
-  /// `pins` and `drops` hold 0 or 1 for (heads, query_tiles, key_tiles); empty for none. Error: another size.
+  /// `pins` and `drops` hold 0 or 1 for (heads, query_tiles, key_tiles); empty for none. Error: another size, or a grid
+  /// with tiles of no tokens.
   [[nodiscard]] static Expected<MaskTiles> make(const TileGrid& grid, std::int64_t heads,
                                                 std::vector<std::uint8_t> pins, std::vector<std::uint8_t> drops);
 
