@@ -2,18 +2,32 @@
 #include "core/registry/constraints.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace attn {
 namespace {
 
-bool has_head_dims(const Constraints& c) noexcept { return c.head_dims[0] != 0; }
+using C = const Constraints&;
+using Call = const AttentionCall&;
+using Facts = const CallFacts&;
 
-bool in_head_dims(const Constraints& c, std::int64_t head_dim) noexcept {
-  return std::any_of(c.head_dims.begin(), c.head_dims.end(),
-                     [head_dim](std::int32_t allowed) { return allowed != 0 && allowed == head_dim; });
-}
+/// One row: when the condition is stated, what it needs, and the words for both sides. A row with a flag forbids
+/// that fact and needs no function of its own.
+struct Check {
+  std::string_view name;
+  std::uint32_t flag;
+  bool (*stated)(C) noexcept;
+  bool (*holds)(C, Facts, Call) noexcept;
+  std::string (*required)(C);
+  std::string (*actual)(Call);
+  std::string (*reason)(C, Call);
+};
 
-std::string head_dims_text(const Constraints& c, std::string_view separator) {
+// --- words -----------------------------------------------------------------------------------------------------
+
+std::string number(std::int64_t value) { return std::to_string(value); }
+
+std::string head_dims_text(C c, std::string_view separator) {
   std::string text;
   for (const std::int32_t head_dim : c.head_dims) {
     if (head_dim == 0) continue;
@@ -23,138 +37,164 @@ std::string head_dims_text(const Constraints& c, std::string_view separator) {
   return text;
 }
 
-bool mixed_dtype(const AttentionCall& call) noexcept {
-  return call.key.dtype != call.query.dtype || call.value.dtype != call.query.dtype;
+std::string mask_text(Call call) {
+  if (!call.attn_mask) return "none";
+  return call.attn_mask->dtype == DType::boolean ? "bool" : "float";
 }
 
-std::string dtypes_text(const AttentionCall& call) {
+std::string dtypes_text(Call call) {
   std::string text = "q=" + std::string(short_name_of(call.query.dtype));
   if (call.key.dtype != call.query.dtype) text += " k=" + std::string(short_name_of(call.key.dtype));
   if (call.value.dtype != call.query.dtype) text += " v=" + std::string(short_name_of(call.value.dtype));
   return text;
 }
 
-std::string layouts_text(const AttentionCall& call) {
+std::string devices_text(Call call) {
+  return to_string(call.query.device) + ", " + to_string(call.key.device) + ", " + to_string(call.value.device);
+}
+
+std::string layouts_text(Call call) {
   return std::string(name_of(layout_of(call.query))) + ", " + std::string(name_of(layout_of(call.key))) + ", " +
          std::string(name_of(layout_of(call.value)));
 }
 
-std::int64_t reach_of(const AttentionCall& call) noexcept {
+std::string lengths_text(Call call) { return number(call.query_tokens()) + ", " + number(call.key_tokens()); }
+
+std::string causal_text(Call call) { return call.is_causal ? "causal" : "not causal"; }
+
+std::string rank_text(Call call) { return number(call.query.rank); }
+std::string head_dim_text(Call call) { return number(call.head_dim()); }
+std::string long_side_text(Call call) { return number(std::max(call.query_tokens(), call.key_tokens())); }
+std::string heads_text(Call call) { return number(CallFacts(call).heads); }
+
+std::int64_t reach_of(Call call) noexcept {
   return std::max({call.query.offset_reach(), call.key.offset_reach(), call.value.offset_reach()});
 }
 
-std::int64_t long_side(const AttentionCall& call) noexcept { return std::max(call.query_tokens(), call.key_tokens()); }
-
-/// A query of rank 2 has no dimension that holds heads; the reference throws there, this declines.
-std::int64_t heads_of(const AttentionCall& call) noexcept { return call.query.rank < 3 ? 0 : call.heads(); }
-
-std::string both_lengths(const AttentionCall& call) {
-  return std::to_string(call.query_tokens()) + ", " + std::to_string(call.key_tokens());
-}
-
-std::string number(std::int64_t value) { return std::to_string(value); }
-
-/// One row: when the condition is stated, when it holds, and the words for both sides.
-struct Check {
-  std::string_view name;
-  bool (*stated)(const Constraints&) noexcept;
-  bool (*holds)(const Constraints&, const AttentionCall&) noexcept;
-  std::string (*required)(const Constraints&);
-  std::string (*actual)(const AttentionCall&);
-  std::string (*reason)(const Constraints&, const AttentionCall&);
-};
-
-using C = const Constraints&;
-using Call = const AttentionCall&;
+// --- the table -------------------------------------------------------------------------------------------------
 
 constexpr std::array<Check, 15> kChecks{{
-    {"device", [](C c) noexcept { return !c.allow_cpu; },
-     [](C, Call call) noexcept { return !call.query.device.is_cpu(); }, [](C) { return std::string("not cpu"); },
-     [](Call call) { return to_string(call.query.device); },
-     [](C, Call) { return std::string("query is on the cpu"); }},
-    {"rank", [](C c) noexcept { return c.min_ndim != 0; },
-     [](C c, Call call) noexcept { return call.query.rank >= c.min_ndim; },
-     [](C c) { return ">= " + number(c.min_ndim); }, [](Call call) { return number(call.query.rank); },
-     [](C c, Call call) { return "rank " + number(call.query.rank) + " below " + number(c.min_ndim); }},
-    {"attn_mask", [](C c) noexcept { return !c.allow_mask; },
-     [](C, Call call) noexcept { return !call.attn_mask.has_value(); }, [](C) { return std::string("none"); },
-     [](Call call) {
-       if (!call.attn_mask) return std::string("none");
-       return std::string(call.attn_mask->dtype == DType::boolean ? "bool" : "float");
+    {"device", CallFacts::on_cpu, [](C c) noexcept { return !c.allow_cpu; }, nullptr,
+     [](C) -> std::string { return "not cpu"; }, [](Call call) { return to_string(call.query.device); },
+     [](C, Call) -> std::string { return "query is on the cpu"; }},
+    {"rank", 0, [](C c) noexcept { return c.min_ndim != 0; },
+     [](C c, Facts f, Call) noexcept { return f.rank >= c.min_ndim; }, [](C c) { return ">= " + number(c.min_ndim); },
+     rank_text, [](C c, Call call) { return "rank " + rank_text(call) + " below " + number(c.min_ndim); }},
+    {"attn_mask", CallFacts::masked, [](C c) noexcept { return !c.allow_mask; }, nullptr,
+     [](C) -> std::string { return "none"; }, mask_text, [](C, Call) -> std::string { return "takes no attn_mask"; }},
+    {"dtype", CallFacts::float32, [](C c) noexcept { return !c.allow_float32; }, nullptr,
+     [](C) -> std::string { return "not float32"; }, [](Call call) { return std::string(name_of(call.query.dtype)); },
+     [](C, Call) -> std::string { return "dtype float32 not supported"; }},
+    {"same_device", CallFacts::mixed_device, [](C c) noexcept { return c.same_device; }, nullptr,
+     [](C) -> std::string { return "q, k, v on one device"; }, devices_text,
+     [](C, Call call) { return "q, k, v on different devices: " + devices_text(call); }},
+    {"head_dim", 0, [](C c) noexcept { return c.head_dims[0] != 0; },
+     [](C c, Facts f, Call) noexcept {
+       return f.head_dim == c.head_dims[0] || (c.head_dims[1] != 0 && f.head_dim == c.head_dims[1]) ||
+              (c.head_dims[2] != 0 && f.head_dim == c.head_dims[2]) ||
+              (c.head_dims[3] != 0 && f.head_dim == c.head_dims[3]);
      },
-     [](C, Call) { return std::string("takes no attn_mask"); }},
-    {"dtype", [](C c) noexcept { return !c.allow_float32; },
-     [](C, Call call) noexcept { return call.query.dtype != DType::float32; },
-     [](C) { return std::string("not float32"); }, [](Call call) { return std::string(name_of(call.query.dtype)); },
-     [](C, Call) { return std::string("dtype float32 not supported"); }},
-    {"same_device", [](C c) noexcept { return c.same_device; },
-     [](C, Call call) noexcept {
-       return call.key.device == call.query.device && call.value.device == call.query.device;
-     },
-     [](C) { return std::string("q, k, v on one device"); },
-     [](Call call) {
-       return to_string(call.query.device) + ", " + to_string(call.key.device) + ", " + to_string(call.value.device);
-     },
-     [](C, Call call) {
-       return "q on " + to_string(call.query.device) + ", k on " + to_string(call.key.device) + ", v on " +
-              to_string(call.value.device);
-     }},
-    {"head_dim", [](C c) noexcept { return has_head_dims(c); },
-     [](C c, Call call) noexcept { return in_head_dims(c, call.head_dim()); },
-     [](C c) { return head_dims_text(c, ", "); }, [](Call call) { return number(call.head_dim()); },
-     [](C c, Call call) { return "head_dim " + number(call.head_dim()) + " not in {" + head_dims_text(c, ",") + "}"; }},
-    {"max_head_dim", [](C c) noexcept { return c.max_head_dim != 0; },
-     [](C c, Call call) noexcept { return call.head_dim() <= c.max_head_dim; },
-     [](C c) { return "<= " + number(c.max_head_dim); }, [](Call call) { return number(call.head_dim()); },
-     [](C c, Call call) { return "head_dim " + number(call.head_dim()) + " over " + number(c.max_head_dim); }},
-    {"min_tokens", [](C c) noexcept { return c.min_tokens != 0; },
-     [](C c, Call call) noexcept { return call.query_tokens() >= c.min_tokens && call.key_tokens() >= c.min_tokens; },
-     [](C c) { return "both >= " + number(c.min_tokens); }, both_lengths,
-     [](C c, Call call) { return "lengths " + both_lengths(call) + ", both must reach " + number(c.min_tokens); }},
-    {"min_long_side", [](C c) noexcept { return c.min_long_side != 0; },
-     [](C c, Call call) noexcept { return long_side(call) > c.min_long_side; },
-     [](C c) { return "> " + number(c.min_long_side); }, [](Call call) { return number(long_side(call)); },
-     [](C c, Call call) { return "longest side " + number(long_side(call)) + " not over " + number(c.min_long_side); }},
-    {"min_heads", [](C c) noexcept { return c.min_heads != 0; },
-     [](C c, Call call) noexcept { return heads_of(call) >= c.min_heads; },
-     [](C c) { return ">= " + number(c.min_heads); }, [](Call call) { return number(heads_of(call)); },
-     [](C c, Call call) { return number(heads_of(call)) + " heads, needs " + number(c.min_heads); }},
-    {"same_dtype", [](C c) noexcept { return c.same_dtype; }, [](C, Call call) noexcept { return !mixed_dtype(call); },
-     [](C) { return std::string("q, k, v of one dtype"); }, dtypes_text,
+     [](C c) { return head_dims_text(c, ", "); }, head_dim_text,
+     [](C c, Call call) { return "head_dim " + head_dim_text(call) + " not in {" + head_dims_text(c, ",") + "}"; }},
+    {"max_head_dim", 0, [](C c) noexcept { return c.max_head_dim != 0; },
+     [](C c, Facts f, Call) noexcept { return f.head_dim <= c.max_head_dim; },
+     [](C c) { return "<= " + number(c.max_head_dim); }, head_dim_text,
+     [](C c, Call call) { return "head_dim " + head_dim_text(call) + " over " + number(c.max_head_dim); }},
+    {"min_tokens", 0, [](C c) noexcept { return c.min_tokens != 0; },
+     [](C c, Facts f, Call) noexcept { return f.query_tokens >= c.min_tokens && f.key_tokens >= c.min_tokens; },
+     [](C c) { return "both >= " + number(c.min_tokens); }, lengths_text,
+     [](C c, Call call) { return "lengths " + lengths_text(call) + ", both must reach " + number(c.min_tokens); }},
+    {"min_long_side", 0, [](C c) noexcept { return c.min_long_side != 0; },
+     [](C c, Facts f, Call) noexcept { return f.query_tokens > c.min_long_side || f.key_tokens > c.min_long_side; },
+     [](C c) { return "> " + number(c.min_long_side); }, long_side_text,
+     [](C c, Call call) { return "longest side " + long_side_text(call) + " not over " + number(c.min_long_side); }},
+    {"min_heads", 0, [](C c) noexcept { return c.min_heads != 0; },
+     [](C c, Facts f, Call) noexcept { return f.heads >= c.min_heads; },
+     [](C c) { return ">= " + number(c.min_heads); }, heads_text,
+     [](C c, Call call) { return heads_text(call) + " heads, needs " + number(c.min_heads); }},
+    {"same_dtype", CallFacts::mixed_dtype, [](C c) noexcept { return c.same_dtype; }, nullptr,
+     [](C) -> std::string { return "q, k, v of one dtype"; }, dtypes_text,
      [](C, Call call) { return "mixed dtype " + dtypes_text(call); }},
-    {"contiguous", [](C c) noexcept { return c.require_contiguous; },
-     [](C, Call call) noexcept {
+    {"contiguous", 0, [](C c) noexcept { return c.require_contiguous; },
+     [](C, Facts, Call call) noexcept {
        return call.query.is_contiguous() && call.key.is_contiguous() && call.value.is_contiguous();
      },
-     [](C) { return std::string("q, k, v contiguous"); }, layouts_text,
+     [](C) -> std::string { return "q, k, v contiguous"; }, layouts_text,
      [](C, Call call) { return "layout-dependent result, tensors are " + layouts_text(call); }},
-    {"is_causal", [](C c) noexcept { return !c.allow_causal; }, [](C, Call call) noexcept { return !call.is_causal; },
-     [](C) { return std::string("not causal"); },
-     [](Call call) { return std::string(call.is_causal ? "causal" : "not causal"); },
-     [](C, Call) { return std::string("causal result was wrong in its probe"); }},
-    {"causal_alignment", [](C c) noexcept { return !c.causal_top_left; },
-     [](C, Call call) noexcept { return !call.is_causal || call.query_tokens() == call.key_tokens(); },
-     [](C) { return std::string("Sq = Sk when causal"); },
-     [](Call call) { return call.is_causal ? both_lengths(call) : std::string("not causal"); },
-     [](C, Call) { return std::string("bottom-right causal, Sq != Sk"); }},
-    {"offset_reach", [](C c) noexcept { return c.max_offset_reach != 0; },
-     [](C c, Call call) noexcept { return reach_of(call) <= c.max_offset_reach; },
+    {"is_causal", CallFacts::causal, [](C c) noexcept { return !c.allow_causal; }, nullptr,
+     [](C) -> std::string { return "not causal"; }, causal_text,
+     [](C, Call) -> std::string { return "causal result was wrong in its probe"; }},
+    {"causal_alignment", CallFacts::causal_unequal, [](C c) noexcept { return !c.causal_top_left; }, nullptr,
+     [](C) -> std::string { return "Sq = Sk when causal"; },
+     [](Call call) { return call.is_causal ? lengths_text(call) : causal_text(call); },
+     [](C, Call) -> std::string { return "bottom-right causal, Sq != Sk"; }},
+    {"offset_reach", 0, [](C c) noexcept { return c.max_offset_reach != 0; },
+     [](C c, Facts, Call call) noexcept { return reach_of(call) <= c.max_offset_reach; },
      [](C c) { return "<= " + number(c.max_offset_reach); }, [](Call call) { return number(reach_of(call)); },
      [](C, Call call) { return "32-bit offset reach, " + number(reach_of(call)) + " elements"; }},
 }};
 
+constexpr std::uint32_t bit(std::size_t row) { return std::uint32_t{1} << row; }
+
+bool row_holds(const Check& check, C constraints, Facts facts, Call call) noexcept {
+  return check.flag != 0 ? (facts.flags & check.flag) == 0 : check.holds(constraints, facts, call);
+}
+
+/// The rows without a flag, unrolled so that each one's function is inlined.
+template <std::size_t... Row>
+bool numbers_hold(std::uint32_t stated, C c, Facts f, Call call, std::index_sequence<Row...>) noexcept {
+  const auto holds = [&](auto row) noexcept {
+    constexpr Check kCheck = kChecks[decltype(row)::value];
+    if constexpr (kCheck.flag != 0)
+      return true;
+    else
+      return (stated & bit(decltype(row)::value)) == 0 || kCheck.holds(c, f, call);
+  };
+  return (holds(std::integral_constant<std::size_t, Row>{}) && ...);
+}
+
 }  // namespace
 
+CallFacts::CallFacts(const AttentionCall& call) noexcept
+    : rank(call.query.rank),
+      query_tokens(call.query_tokens()),
+      key_tokens(call.key_tokens()),
+      head_dim(call.head_dim()),
+      heads(call.query.rank < 3 ? 0 : call.heads()) {
+  const TensorView& q = call.query;
+  const TensorView& k = call.key;
+  const TensorView& v = call.value;
+  const auto when = [](bool fact, Flag flag) noexcept { return fact ? static_cast<std::uint32_t>(flag) : 0U; };
+  flags = when(q.device.is_cpu(), on_cpu) | when(call.attn_mask.has_value(), masked) |
+          when(q.dtype == DType::float32, float32) |
+          when(!(k.device == q.device && v.device == q.device), mixed_device) |
+          when(k.dtype != q.dtype || v.dtype != q.dtype, mixed_dtype) | when(call.is_causal, causal) |
+          when(call.is_causal && query_tokens != key_tokens, causal_unequal);
+}
+
+Gate::Gate(const Constraints& constraints) noexcept : constraints_(constraints) {
+  for (std::size_t row = 0; row < kChecks.size(); ++row) {
+    if (!kChecks[row].stated(constraints)) continue;
+    forbidden_ |= kChecks[row].flag;
+    if (kChecks[row].flag == 0) stated_ |= bit(row);
+  }
+}
+
+bool Gate::accepts(const CallFacts& facts, const AttentionCall& call) const noexcept {
+  if ((facts.flags & forbidden_) != 0) return false;
+  return numbers_hold(stated_, constraints_, facts, call, std::make_index_sequence<kChecks.size()>{});
+}
+
 bool accepts(const Constraints& constraints, const AttentionCall& call) noexcept {
-  return std::all_of(kChecks.begin(), kChecks.end(),
-                     [&](const Check& check) { return !check.stated(constraints) || check.holds(constraints, call); });
+  return Gate(constraints).accepts(CallFacts(call), call);
 }
 
 std::vector<Verdict> explain(const Constraints& constraints, const AttentionCall& call) {
+  const CallFacts facts(call);
   std::vector<Verdict> verdicts;
   for (const Check& check : kChecks) {
     if (!check.stated(constraints)) continue;
-    const bool ok = check.holds(constraints, call);
+    const bool ok = row_holds(check, constraints, facts, call);
     verdicts.push_back({check.name, check.required(constraints), check.actual(call), ok,
                         ok ? std::string() : check.reason(constraints, call)});
   }

@@ -32,7 +32,8 @@ BackendVerdict judge(const BackendReport& report, const Registry& registry, cons
   const PlanEntry* entry = entry_of(plan, report.name);
   // A terminal takes whatever reaches it: its constraints are not asked.
   if (!report.terminal) {
-    verdict.checks = explain(entry != nullptr ? entry->constraints : registry.by_name(report.name)->constraints, call);
+    verdict.checks =
+        explain(entry != nullptr ? entry->gate.constraints() : registry.by_name(report.name)->constraints, call);
   }
   verdict.reason = first_failure(verdict.checks);
   verdict.accepts = verdict.reason.empty();
@@ -44,8 +45,9 @@ BackendVerdict judge(const BackendReport& report, const Registry& registry, cons
 
 /// The entry whose kernel would answer: the router asks the next one when a kernel says that it cannot.
 const PlanEntry& serving_entry(const Plan& plan, const AttentionCall& call) {
+  const CallFacts facts(call);
   for (const PlanEntry& entry : plan.entries()) {
-    if (accepts(entry.constraints, call) && entry.kernel->route(call, nullptr).failure.empty()) return entry;
+    if (entry.gate.accepts(facts, call) && entry.kernel->route(call, nullptr).failure.empty()) return entry;
   }
   return plan.last();
 }
@@ -124,7 +126,7 @@ void warn(Explanation& out, const Plan& plan, const AttentionCall& call) {
   }
   if (!call.is_causal || call.query_tokens() == call.key_tokens()) return;
   for (const PlanEntry& entry : plan.entries()) {
-    if (entry.constraints.causal_top_left) continue;
+    if (entry.gate.constraints().causal_top_left) continue;
     out.warnings.push_back("causal is aligned top left; " + std::string(entry.name) +
                            " aligns it bottom right and declines unequal lengths, so the chain mixes conventions");
   }

@@ -29,9 +29,9 @@ struct Explanation {
   std::string target;
   std::string requested;
   std::string selected;
-  std::string executed;   ///< what the kernel says it would run as
-  std::string kernel;     ///< the variant
-  std::string reason;     ///< why this one serves, in a sentence
+  std::string executed;  ///< what the kernel says it would run as
+  std::string kernel;    ///< the variant
+  std::string reason;    ///< why this one serves, in a sentence
   bool sparse = false;
   std::vector<BackendVerdict> entries;  ///< every registered backend in the router's order, then the original
   std::vector<Verdict> kernel_choices;  ///< why this variant

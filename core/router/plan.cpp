@@ -42,7 +42,7 @@ std::shared_ptr<const Plan> Plan::build(const Registry& registry, PlanRequest re
   std::shared_ptr<Plan> plan(new Plan);
   plan->request_ = std::move(request);
   const BackendSpec& original = registry.original();
-  plan->original_ = {original.name, Constraints{.allow_cpu = true}, {}, nullptr};
+  plan->original_ = {original.name, Gate(), {}, nullptr};
   plan->requested_ = original.name;
   if (original.prepare) plan->prepare(original, plan->original_);
   for (const BackendSpec& spec : registry.ascending()) plan->visit(spec);
@@ -68,7 +68,7 @@ void Plan::visit(const BackendSpec& spec) {
                       (spec.platforms->empty() ? "a platform that does not exist" : platforms_text(spec));
       log_.push_back({LogLevel::warning, typed(spec) + "not available on backend=" + request_.target.platform});
     } else {
-      PlanEntry entry{spec.name, spec.constraints, spec.capabilities, nullptr};
+      PlanEntry entry{spec.name, Gate(spec.constraints), spec.capabilities, nullptr};
       const Outcome outcome = prepare(spec, entry);
       report.state = outcome.state;
       report.reason = outcome.reason;
@@ -99,12 +99,12 @@ Plan::Outcome Plan::prepare(const BackendSpec& spec, PlanEntry& entry) {
   if (prepared->verified) entry.capabilities = entry.capabilities & *prepared->verified;
   entry.kernel = std::move(prepared->kernel);
 
-  const Conformance conformance = probe_conformance(*entry.kernel, entry.constraints);
+  const Conformance conformance = probe_conformance(*entry.kernel, entry.gate.constraints());
   if (!conformance.barred.empty()) {
     log_.push_back({LogLevel::error, typed(spec) + conformance.barred});
     return {BackendState::failed, conformance.barred};
   }
-  entry.constraints = conformance.constraints;
+  entry.gate = Gate(conformance.constraints);
   if (!conformance.note.empty()) log_.push_back({LogLevel::warning, typed(spec) + conformance.note});
   return {BackendState::ready, conformance.note};
 }

@@ -24,8 +24,8 @@ enum class BackendState : std::uint8_t {
 
 /// A backend in the chain.
 struct PlanEntry {
-  std::string_view name;    ///< lives as long as the registry
-  Constraints constraints;  ///< may be narrower than declared, when the kernel failed a conformance probe
+  std::string_view name;  ///< lives as long as the registry
+  Gate gate;              ///< may be narrower than declared, when the kernel failed a conformance probe
   Capabilities capabilities;
   std::shared_ptr<const AttentionKernel> kernel;
 };

@@ -18,8 +18,9 @@ Router::Router(std::shared_ptr<const Plan> plan, const GenerationContext* contex
     : plan_(std::move(plan)), context_(context), observer_(observer), stage_(stage), timing_(timing) {}
 
 Route Router::operator()(const AttentionCall& call) {
+  const CallFacts facts(call);
   for (const PlanEntry& entry : plan_->entries()) {
-    if (!accepts(entry.constraints, call)) continue;
+    if (!entry.gate.accepts(facts, call)) continue;
     Route route = serve(entry, call);
     // A kernel that fails where it had accepted leaves the call to the ones below it.
     if (route.failure.empty()) return route;
