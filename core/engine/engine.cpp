@@ -43,12 +43,12 @@ std::vector<PendingChange> Engine::State::pending() const {
 void Engine::State::apply(const Registry& registry, std::vector<EngineEvent>& events) {
   const std::string old_chain = plan ? plan->chain() : std::string();
   plan = build_plan(registry);
-  stage = build_stage(registry, sink);
-  explain_stage = build_stage(registry, {});
   ++rebuilds;
   ++chain_id;
   rebuild_asked = false;
   for (const LogLine& line : plan->log()) log(line.level, line.text);
+  stage = build_stage(registry, sink);
+  explain_stage = build_stage(registry, {});
   log(LogLevel::debug, plan->chain_line(stage != nullptr));
   EngineEvent event{.kind = EngineEvent::Kind::chain_rebuilt};
   event.old_chain = old_chain;
@@ -68,13 +68,26 @@ void Engine::State::log(LogLevel level, std::string text) const {
   if (sink) sink({level, std::move(text)});
 }
 
-std::unique_ptr<SelectionStage> Engine::State::build_stage(const Registry&, const LogSink&) const { return nullptr; }
+std::unique_ptr<SelectionStage> Engine::State::build_stage(const Registry& registry, const LogSink& log_to) const {
+  std::vector<std::string_view> capable;
+  for (const PlanEntry& entry : plan->entries()) {
+    if (entry.capabilities.block_mask) capable.push_back(entry.name);
+  }
+  std::vector<std::string> compatible;
+  for (const BackendSpec& spec : registry.ascending()) {
+    if (spec.capabilities.block_mask) compatible.push_back(spec.label);
+  }
+  std::unique_ptr<SparseStage> built = make_stage(plan->captured(), capable, compatible, log_to);
+  if (built && parallel_for) built->set_parallel_for(parallel_for);
+  return built;
+}
 
 // --- engine ----------------------------------------------------------------------------------------------------
 
-Engine::Engine(Registry registry, Target target, LogSink sink)
+Engine::Engine(Registry registry, Target target, LogSink sink, ParallelFor parallel_for)
     : registry_(std::move(registry)),
       state_(std::make_unique<State>(Settings(option_specs(registry_, target)), target, std::move(sink))) {
+  state_->parallel_for = std::move(parallel_for);
   std::vector<EngineEvent> events;
   state_->apply(registry_, events);
 }

@@ -115,8 +115,8 @@ class JobScope {
 /// that holds the JobScope.
 class Engine {
  public:
-  /// `sink` receives the log lines of the systems mirrored; it may be empty.
-  Engine(Registry registry, Target target, LogSink sink = {});
+  /// `sink` receives the log lines of the systems mirrored; `parallel_for` the selection's loops. Both may be empty.
+  Engine(Registry registry, Target target, LogSink sink = {}, ParallelFor parallel_for = {});
   ~Engine();
 
   [[nodiscard]] const Registry& registry() const noexcept { return registry_; }

@@ -31,6 +31,7 @@ struct Engine::State {
   Settings settings;
   Target target;  ///< as wanted
   LogSink sink;
+  ParallelFor parallel_for;
   std::shared_ptr<const Plan> plan;               ///< in force
   std::unique_ptr<SelectionStage> stage;          ///< the running job's
   std::unique_ptr<SelectionStage> explain_stage;  ///< asked by explain(), says nothing to the log
