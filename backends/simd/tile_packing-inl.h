@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Per-target include: rows of any input dtype to fp32, and fp32 rows into the panels that the products read.
+#if defined(ATTN_TILE_PACKING_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_TILE_PACKING_INL_H
+#undef ATTN_TILE_PACKING_INL_H
+#else
+#define ATTN_TILE_PACKING_INL_H
+#endif
+
+#include "core/tensor/dtype.h"
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace attn {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// `count` elements that lie one after another, widened to fp32 and multiplied by `factor`.
+template <class Half>
+HWY_INLINE void WidenRow(const Half* from, std::int64_t count, float factor, float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<Half, decltype(d)> dh;
+  const auto scale = hn::Set(d, factor);
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Mul(scale, hn::PromoteTo(d, hn::LoadU(dh, from + i))), d, to + i);
+  }
+  if (i == count) return;
+  HWY_ALIGN Half rest[HWY_LANES(float)] = {};
+  HWY_ALIGN float wide[HWY_LANES(float)];
+  std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(Half));
+  hn::Store(hn::Mul(scale, hn::PromoteTo(d, hn::Load(dh, rest))), d, wide);
+  std::memcpy(to + i, wide, static_cast<std::size_t>(count - i) * sizeof(float));
+}
+
+HWY_INLINE void ScaleRow(const float* from, std::int64_t count, float factor, float* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * factor;
+}
+
+/// One row whose elements lie one after another. Only the three dtypes of attention inputs.
+HWY_INLINE void LoadRow(DType dtype, const void* from, std::int64_t count, float factor, float* to) {
+  switch (dtype) {
+    case DType::float32: return ScaleRow(static_cast<const float*>(from), count, factor, to);
+    case DType::bfloat16: return WidenRow(static_cast<const hwy::bfloat16_t*>(from), count, factor, to);
+    case DType::float16: return WidenRow(static_cast<const hwy::float16_t*>(from), count, factor, to);
+    default: return;
+  }
+}
+
+/// Transposes `keys` rows of `depth` floats into a panel (depth, width): column j of the panel is key j; columns from
+/// `keys` on are zero. `width` is a multiple of 4. Works on blocks of 4 x 4 in 128-bit vectors.
+HWY_INLINE void PackKeys(const float* rows, std::int64_t row_step, std::int64_t keys, std::int64_t depth,
+                         std::int64_t width, float* HWY_RESTRICT panel) {
+#if HWY_TARGET == HWY_SCALAR
+  const std::int64_t whole_keys = 0;
+  const std::int64_t whole_depth = 0;
+#else
+  const hn::CappedTag<float, 4> d4;
+  const hn::RepartitionToWide<decltype(d4)> d2;
+  const std::int64_t whole_keys = keys / 4 * 4;
+  const std::int64_t whole_depth = depth / 4 * 4;
+  for (std::int64_t k = 0; k < whole_depth; k += 4) {
+    float* out = panel + k * width;
+    for (std::int64_t j = 0; j < whole_keys; j += 4) {
+      const float* in = rows + j * row_step + k;
+      const auto a = hn::LoadU(d4, in);
+      const auto b = hn::LoadU(d4, in + row_step);
+      const auto c = hn::LoadU(d4, in + 2 * row_step);
+      const auto e = hn::LoadU(d4, in + 3 * row_step);
+      const auto ab_low = hn::BitCast(d2, hn::InterleaveLower(d4, a, b));
+      const auto ab_high = hn::BitCast(d2, hn::InterleaveUpper(d4, a, b));
+      const auto ce_low = hn::BitCast(d2, hn::InterleaveLower(d4, c, e));
+      const auto ce_high = hn::BitCast(d2, hn::InterleaveUpper(d4, c, e));
+      hn::StoreU(hn::BitCast(d4, hn::InterleaveLower(d2, ab_low, ce_low)), d4, out + j);
+      hn::StoreU(hn::BitCast(d4, hn::InterleaveUpper(d2, ab_low, ce_low)), d4, out + width + j);
+      hn::StoreU(hn::BitCast(d4, hn::InterleaveLower(d2, ab_high, ce_high)), d4, out + 2 * width + j);
+      hn::StoreU(hn::BitCast(d4, hn::InterleaveUpper(d2, ab_high, ce_high)), d4, out + 3 * width + j);
+    }
+  }
+#endif
+  for (std::int64_t k = whole_depth; k < depth; ++k) {
+    for (std::int64_t j = 0; j < whole_keys; ++j) panel[k * width + j] = rows[j * row_step + k];
+  }
+  for (std::int64_t k = 0; k < depth; ++k) {
+    for (std::int64_t j = whole_keys; j < keys; ++j) panel[k * width + j] = rows[j * row_step + k];
+    for (std::int64_t j = keys; j < width; ++j) panel[k * width + j] = 0.0F;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attn
+HWY_AFTER_NAMESPACE();
+#endif

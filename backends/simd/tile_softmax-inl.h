@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Per-target include: the online softmax of one score row.
+#if defined(ATTN_TILE_SOFTMAX_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_TILE_SOFTMAX_INL_H
+#undef ATTN_TILE_SOFTMAX_INL_H
+#else
+#define ATTN_TILE_SOFTMAX_INL_H
+#endif
+
+#include "backends/simd/exact_tiles.h"
+#include "backends/simd/vector_exp-inl.h"
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace attn {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Turns base-2 scores into 2^(score - maximum), moves the row's state on and returns the factor for what was summed
+/// before (Milakov and Gimelshein, arXiv 1805.02867). `count` is a multiple of the vector; four independent chains,
+/// because a maximum and a sum are each a chain of dependent operations otherwise.
+HWY_INLINE float SoftmaxRow(float* HWY_RESTRICT scores, std::int64_t count, float* maximum, float* sum) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t four = count / (4 * lanes) * (4 * lanes);
+  V m0 = hn::Set(d, *maximum), m1 = m0, m2 = m0, m3 = m0;
+  for (std::int64_t j = 0; j < four; j += 4 * lanes) {
+    m0 = hn::Max(m0, hn::LoadU(d, scores + j));
+    m1 = hn::Max(m1, hn::LoadU(d, scores + j + lanes));
+    m2 = hn::Max(m2, hn::LoadU(d, scores + j + 2 * lanes));
+    m3 = hn::Max(m3, hn::LoadU(d, scores + j + 3 * lanes));
+  }
+  for (std::int64_t j = four; j < count; j += lanes) m0 = hn::Max(m0, hn::LoadU(d, scores + j));
+  const V top = hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3)));
+  const float largest = hn::GetLane(top);
+  // A row without any allowed key yet: every score is minus infinity, and so must every difference be.
+  const float base = largest == -std::numeric_limits<float>::infinity() ? 0.0F : largest;
+  const V shift = hn::Set(d, base);
+  V s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  for (std::int64_t j = 0; j < four; j += 4 * lanes) {
+    const V p0 = Exp2(d, hn::Sub(hn::LoadU(d, scores + j), shift));
+    const V p1 = Exp2(d, hn::Sub(hn::LoadU(d, scores + j + lanes), shift));
+    const V p2 = Exp2(d, hn::Sub(hn::LoadU(d, scores + j + 2 * lanes), shift));
+    const V p3 = Exp2(d, hn::Sub(hn::LoadU(d, scores + j + 3 * lanes), shift));
+    s0 = hn::Add(s0, p0);
+    s1 = hn::Add(s1, p1);
+    s2 = hn::Add(s2, p2);
+    s3 = hn::Add(s3, p3);
+    hn::StoreU(p0, d, scores + j);
+    hn::StoreU(p1, d, scores + j + lanes);
+    hn::StoreU(p2, d, scores + j + 2 * lanes);
+    hn::StoreU(p3, d, scores + j + 3 * lanes);
+  }
+  for (std::int64_t j = four; j < count; j += lanes) {
+    const V p = Exp2(d, hn::Sub(hn::LoadU(d, scores + j), shift));
+    s0 = hn::Add(s0, p);
+    hn::StoreU(p, d, scores + j);
+  }
+  const float added = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  const float rescale = hn::GetLane(Exp2(d, hn::Set(d, *maximum - base)));
+  *sum = *sum * rescale + added;
+  *maximum = largest;
+  return rescale;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attn
+HWY_AFTER_NAMESPACE();
+#endif
