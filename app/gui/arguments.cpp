@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/arguments.h"
+
+namespace attn::app {
+
+QString usage() {
+  return QStringLiteral(
+      "attnscope [--theme light|dark]\n"
+      "    Opens the window.\n"
+      "attnscope --screenshots DIR [--theme light|dark] [--scale N]\n"
+      "    Runs the main job in a window without a display and writes PNGs of it to DIR:\n"
+      "    both themes at scales 1 and 2 unless one is named.\n"
+      "attnscope --help | --version\n"
+      "The same without a window: attnctl --help\n");
+}
+
+std::optional<Arguments> parse_arguments(const QStringList& words, QString& error) {
+  Arguments arguments;
+  for (qsizetype i = 0; i < words.size(); ++i) {
+    const QString& word = words[i];
+    if (word == "--help" || word == "-h") {
+      arguments.help = true;
+      continue;
+    }
+    if (word == "--version") {
+      arguments.version = true;
+      continue;
+    }
+    if (word != "--screenshots" && word != "--theme" && word != "--scale") {
+      error = QStringLiteral("unknown argument %1; attnscope --help lists them").arg(word);
+      return std::nullopt;
+    }
+    if (i + 1 >= words.size()) {
+      error = QStringLiteral("%1 needs a value").arg(word);
+      return std::nullopt;
+    }
+    const QString& value = words[++i];
+    if (word == "--screenshots") {
+      arguments.screenshots = value;
+    } else if (word == "--theme") {
+      if (value != "light" && value != "dark") {
+        error = QStringLiteral("--theme is %1; it must be light or dark").arg(value);
+        return std::nullopt;
+      }
+      arguments.theme = value;
+    } else {
+      bool whole = false;
+      arguments.scale = value.toInt(&whole);
+      if (!whole || *arguments.scale < 1 || *arguments.scale > 4) {
+        error = QStringLiteral("--scale is %1; it must be a whole number from 1 to 4").arg(value);
+        return std::nullopt;
+      }
+    }
+  }
+  return arguments;
+}
+
+}  // namespace attn::app

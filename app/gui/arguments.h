@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <optional>
+
+namespace attn::app {
+
+/// What attnscope was started with.
+struct Arguments {
+  QString screenshots;           ///< folder to write PNGs to instead of opening a window
+  std::optional<QString> theme;  ///< "light" or "dark"
+  std::optional<int> scale;      ///< 1 to 4
+  bool help = false;
+  bool version = false;
+};
+
+/// Reads the command line without the program's name. `error` gets a sentence when something is wrong.
+[[nodiscard]] std::optional<Arguments> parse_arguments(const QStringList& words, QString& error);
+[[nodiscard]] QString usage();
+
+}  // namespace attn::app

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/job_control.h"
+
+#include "app/jobs/profile/profile_job.h"
+#include "trace/collector.h"
+#include "ui/format/format.h"
+
+#include <array>
+
+namespace attn::app {
+
+namespace {
+
+struct InputText {
+  std::string_view key;
+  const char* label;
+  const char* unit;
+  double minimum;
+};
+
+/// Labels of inputs; a profile may bring others, which are shown by their key.
+constexpr std::array<InputText, 18> kInputTexts{{
+    {"width", "Width", "px", 1},
+    {"height", "Height", "px", 1},
+    {"frames", "Frames", "", 1},
+    {"steps", "Steps", "", 1},
+    {"cfg", "Guidance", "", 0},
+    {"batch", "Batch", "", 1},
+    {"prompt_tokens", "Prompt tokens", "", 0},
+    {"negative_tokens", "Negative tokens", "", 0},
+    {"min_text", "Least text length", "", 0},
+    {"text_limit", "Text limit", "", 0},
+    {"template_tokens", "Template tokens", "", 0},
+    {"system_tokens", "System tokens", "", 0},
+    {"instruction_tokens", "Instruction tokens", "", 0},
+    {"fps", "Frames per second", "", 0.001},
+    {"boundary", "Boundary", "", 0.001},
+    {"shift", "Shift", "", 0.001},
+    {"stg", "Spatio-temporal guidance", "", 0},
+    {"isolation", "Isolation guidance", "", 0},
+}};
+
+Compute compute_of(ui::Work work) {
+  switch (work) {
+    case ui::Work::planned:
+      return Compute::none;
+    case ui::Work::representatives:
+      return Compute::representatives;
+    case ui::Work::all:
+      return Compute::all;
+  }
+  return Compute::none;
+}
+
+ui::RunProgress progress_of(const JobProgress& progress) {
+  return {progress.calls_done, progress.calls_total,     progress.role,        progress.step,
+          progress.steps,      progress.elapsed_seconds, progress.seconds_left};
+}
+
+ui::RunEnd end_of(const JobEnd& end) {
+  ui::RunEnd out;
+  switch (end.outcome) {
+    case JobOutcome::finished:
+      out.outcome = ui::RunEnd::Outcome::finished;
+      break;
+    case JobOutcome::stopped:
+      out.outcome = ui::RunEnd::Outcome::stopped;
+      break;
+    case JobOutcome::failed:
+      out.outcome = ui::RunEnd::Outcome::failed;
+      break;
+  }
+  out.error = ui::text_of(end.error);
+  out.seconds = end.seconds;
+  return out;
+}
+
+}  // namespace
+
+ui::ModelInfo model_info(const Profile& profile, const ProfileLibrary& library) {
+  ui::ModelInfo info{ui::text_of(profile.id()), ui::text_of(profile.name()), ui::text_of(profile.medium()), {}};
+  for (const auto& [key, value] : profile.defaults()) {
+    ui::ModelInput input;
+    input.key = ui::text_of(key);
+    input.label = input.key;
+    for (const InputText& text : kInputTexts) {
+      if (text.key != key) continue;
+      input.label = ui::JobControl::tr(text.label);
+      input.unit = QString::fromLatin1(text.unit);
+      input.minimum = text.minimum;
+    }
+    const auto help = library.input_help().find(key);
+    if (help != library.input_help().end()) input.help = ui::text_of(help->second);
+    input.value = value;
+    input.whole = key != "boundary" && key != "shift" && key != "fps";
+    info.inputs.push_back(std::move(input));
+  }
+  return info;
+}
+
+GuiJobControl::GuiJobControl(ProfileLibrary library, Engine& engine, RouteObserver& observer,
+                             trace::Collector& collector, QObject* parent)
+    : ui::JobControl(parent),
+      library_(std::move(library)),
+      engine_(engine),
+      observer_(observer),
+      collector_(collector),
+      postbox_(this) {
+  for (const Profile& profile : library_.profiles()) models_.push_back(model_info(profile, library_));
+}
+
+GuiJobControl::~GuiJobControl() = default;
+
+Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
+  const Expected<const Profile*> profile = library_.find(ui::utf8_of(request.model));
+  if (!profile) return fail(profile.error());
+  ProfileRequest wanted{**profile, {}, compute_of(request.work), 0};
+  for (const auto& [key, value] : request.inputs) wanted.inputs[ui::utf8_of(key)] = value;
+  Expected<std::unique_ptr<Job>> job = make_profile_job(std::move(wanted));
+  if (!job) return fail(job.error());
+  return start(std::move(*job));
+}
+
+Expected<void> GuiJobControl::start(std::unique_ptr<Job> job) {
+  if (running_) return fail("a job is running; stop it or wait for its end before starting another");
+  const QString title = ui::text_of(job->title());
+  collector_.begin_run();
+  JobRunner::Callbacks callbacks;
+  callbacks.progress = [this, address = postbox_.address()](const JobProgress& progress) {
+    address.post([this, now = progress_of(progress)] { emit progressed(now); });
+  };
+  callbacks.ended = [this, address = postbox_.address(), &collector = collector_](const JobEnd& end) {
+    collector.end_generation();
+    address.post([this, now = end_of(end)] {
+      running_ = false;
+      emit ended(now);
+    });
+  };
+  running_ = true;
+  Expected<void> started = runner_.start(std::move(job), engine_, &observer_, true, std::move(callbacks));
+  if (!started) {
+    running_ = false;
+    return started;
+  }
+  emit this->started(title);
+  return {};
+}
+
+}  // namespace attn::app

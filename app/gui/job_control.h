@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/jobs/job_runner.h"
+#include "app/jobs/profile/profile.h"
+#include "ui/link/postbox.h"
+#include "ui/services.h"
+
+#include <memory>
+
+namespace attn::trace {
+class Collector;
+}
+
+namespace attn::app {
+
+/// Runs profile jobs for the window. All members are the GUI thread's; the job has its own.
+class GuiJobControl final : public ui::JobControl {
+  Q_OBJECT
+
+ public:
+  /// Everything referred to outlives this. `observer` is fed by the job's thread.
+  GuiJobControl(ProfileLibrary library, Engine& engine, RouteObserver& observer, trace::Collector& collector,
+                QObject* parent = nullptr);
+  ~GuiJobControl() override;
+
+  [[nodiscard]] const std::vector<ui::ModelInfo>& models() const override { return models_; }
+  [[nodiscard]] Expected<void> run(const ui::RunRequest& request) override;
+  void stop() override { runner_.stop(); }
+  [[nodiscard]] bool running() const override { return running_; }
+
+  /// Runs any job the way run() does.
+  [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job);
+
+ private:
+  ProfileLibrary library_;
+  std::vector<ui::ModelInfo> models_;
+  Engine& engine_;
+  RouteObserver& observer_;
+  trace::Collector& collector_;
+  bool running_ = false;  ///< from start() until ended() is emitted
+  ui::Postbox postbox_;
+  JobRunner runner_;  ///< last: ends first
+};
+
+/// The inputs of a profile as a form shows them.
+[[nodiscard]] ui::ModelInfo model_info(const Profile& profile, const ProfileLibrary& library);
+
+}  // namespace attn::app

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/screenshots.h"
+
+#include "app/gui/workbench.h"
+#include "core/exchange/sdnext_config.h"
+#include "ui/chain_bar/chain_bar.h"
+#include "ui/export/export_dialog.h"
+#include "ui/main_window/main_window.h"
+#include "ui/route_table/route_panel.h"
+#include "ui/workload_panel/workload_panel.h"
+
+#include <QApplication>
+#include <QDeadlineTimer>
+#include <QDir>
+#include <QEventLoop>
+#include <QFile>
+#include <QSettings>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <cstdio>
+#include <functional>
+
+namespace attn::app {
+
+namespace {
+
+constexpr int kPatience = 120000;  // a computed run on a slow host
+
+/// Runs the event loop until `done`; false when it never was.
+bool wait_for(const std::function<bool()>& done) {
+  const QDeadlineTimer deadline(kPatience);
+  while (!done()) {
+    if (deadline.hasExpired()) return false;
+    QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);
+  }
+  return true;
+}
+
+void settle() {
+  for (int i = 0; i < 5; ++i) QApplication::processEvents(QEventLoop::AllEvents, 50);
+}
+
+/// One window and the pictures of it.
+class Session {
+ public:
+  Session(Workbench& bench, ui::Theme& theme, QString folder, QString suffix)
+      : bench_(bench), window_(bench.services(), theme), folder_(std::move(folder)), suffix_(std::move(suffix)) {
+    window_.resize(1680, 1050);
+    window_.show();
+    settle();
+  }
+
+  bool take(QWidget& widget, const QString& name) {
+    settle();
+    const QString path = QDir(folder_).filePath(name + suffix_);
+    if (widget.grab().save(path)) {
+      std::printf("%s\n", qPrintable(path));
+      return true;
+    }
+    std::fprintf(stderr, "cannot write %s\n", qPrintable(path));
+    return false;
+  }
+
+  bool first_start() { return take(window_, "first-start"); }
+
+  bool finished_run() {
+    if (!override_with({"SDNQ attention", "Sage attention", "Flash attention"})) return false;
+    if (!run(ui::Work::planned)) return false;
+    select("vae");
+    return take(window_, "window") && small();
+  }
+
+  bool pending() {
+    window_.workload().choose_work(ui::Work::all);
+    window_.workload().set_input("width", 512);
+    window_.workload().set_input("height", 512);
+    window_.workload().run();
+    const auto far_enough = [this] {
+      for (const auto& share : bench_.services().trace.snapshot().shares) {
+        if (share.role == Role::transformer && share.step >= 2) return true;
+      }
+      return !bench_.jobs().running();
+    };
+    if (!wait_for(far_enough)) return false;
+    if (!override_with({"SDNQ attention", "Flash attention", "Flex attention"})) return false;
+    if (!bench_.engine().set("sparse_attention_enabled", true)) return false;
+    select("transformer");
+    const bool taken = take(window_, "pending");
+    window_.workload().stop();
+    return wait_for([this] { return !bench_.jobs().running(); }) && taken;
+  }
+
+  bool export_dialog() {
+    QTemporaryDir place;
+    const QString file = place.filePath("config.json");
+    if (!copy_of_defaults(file)) return false;
+    ui::ExportDialog* dialog = window_.open_export();
+    bool seen = false;
+    const auto connection = QObject::connect(&bench_.services().exports, &ui::ExportService::previewed,
+                                             [&](const ui::ExportPreview& made) { seen = made.path == file; });
+    dialog->set_path(file);
+    const bool shown = wait_for([&] { return seen; });
+    QObject::disconnect(connection);
+    const bool taken = shown && take(*dialog, "export");
+    dialog->close();
+    return taken;
+  }
+
+ private:
+  bool override_with(const OptionList& labels) {
+    const Expected<bool> set = bench_.engine().set(keys::overrides, labels);
+    if (!set) std::fprintf(stderr, "%s\n", set.error().c_str());
+    return set.has_value();
+  }
+
+  bool run(ui::Work work) {
+    window_.workload().choose_work(work);
+    window_.workload().run();
+    return wait_for([this] { return !bench_.jobs().running(); }) &&
+           wait_for([this] { return window_.routes().model().rowCount() > 0; });
+  }
+
+  void select(const QString& role) {
+    settle();
+    QTableView* view = window_.routes().view();
+    for (int row = 0; row < view->model()->rowCount(); ++row) {
+      if (view->model()->index(row, ui::RouteModel::role).data().toString() == role) {
+        view->selectRow(row);
+        return;
+      }
+    }
+  }
+
+  bool small() {
+    window_.resize(1280, 720);
+    const bool taken = take(window_, "window-1280x720");
+    window_.resize(1680, 1050);
+    return taken;
+  }
+
+  /// A config.json as a person may have it: other keys around a chain of its own.
+  bool copy_of_defaults(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::WriteOnly) && file.write(
+                                                  "{\n"
+                                                  "  \"sd_model_checkpoint\": \"flux1-dev\",\n"
+                                                  "  \"cuda_dtype\": \"BF16\",\n"
+                                                  "  \"cross_attention_optimization\": \"Scaled-Dot-Product\",\n"
+                                                  "  \"sdp_overrides\": [\"Dynamic attention\"],\n"
+                                                  "  \"sdp_options\": [\"Flash\", \"Memory\", \"Math\"],\n"
+                                                  "  \"samples_format\": \"jpg\"\n"
+                                                  "}\n") > 0;
+  }
+
+  Workbench& bench_;
+  ui::MainWindow window_;
+  QString folder_;
+  QString suffix_;
+};
+
+}  // namespace
+
+int take_screenshots(const QString& folder, const QString& theme_name, int scale) {
+  if (!QDir().mkpath(folder)) {
+    std::fprintf(stderr, "cannot make the folder %s\n", qPrintable(folder));
+    return 2;
+  }
+  Expected<std::unique_ptr<Workbench>> bench = Workbench::open();
+  if (!bench) {
+    std::fprintf(stderr, "%s\n", bench.error().c_str());
+    return 1;
+  }
+  ui::Theme theme;
+  theme.choose(theme_name == "dark" ? ui::ThemeChoice::dark : ui::ThemeChoice::light);
+  Session session(**bench, theme, folder, QStringLiteral("-%1-%2x.png").arg(theme_name).arg(scale));
+  const bool done = session.first_start() && session.finished_run() && session.export_dialog() && session.pending();
+  return done ? 0 : 1;
+}
+
+}  // namespace attn::app

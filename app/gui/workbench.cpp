@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/workbench.h"
+
+#include "app/jobs/resources.h"
+#include "app/jobs/targets/targets.h"
+#include "backends/all.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace attn::app {
+
+namespace {
+
+Expected<ProfileLibrary> load_library() {
+  const std::filesystem::path path = resource_path("models/models.json");
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return fail("cannot read the model profiles at " + path.string());
+  return ProfileLibrary::parse(text.str(), path.string());
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Workbench>> Workbench::open(const std::string& target) {
+  Expected<ProfileLibrary> library = load_library();
+  if (!library) return fail(library.error());
+  Expected<std::vector<Target>> targets = load_targets();
+  if (!targets) return fail(targets.error());
+  Expected<Target> first = find_target(target);
+  if (!first) return fail(first.error());
+  return std::unique_ptr<Workbench>(new Workbench(std::move(*library), std::move(*targets), std::move(*first)));
+}
+
+Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target first)
+    : targets_(std::move(targets)),
+      engine_(make_registry(), std::move(first), [this](const LogLine& line) { log_.push(line); }),
+      observer_(ring_),
+      collector_(ring_, {.log_routes = true,
+                         .sink = [this](const LogLine& line) { log_.push(line); },
+                         .on_change = [this] { trace_.announce(); }}),
+      exports_(engine_),
+      jobs_(std::move(library), engine_, observer_, collector_) {
+  trace_.watch(&collector_);
+  rebuild_watch_ = engine_.subscribe([this](const EngineEvent& event) {
+    if (event.kind == EngineEvent::Kind::chain_rebuilt) collector_.reset_routes();
+  });
+}
+
+Workbench::~Workbench() {
+  jobs_.stop();
+  trace_.watch(nullptr);
+}
+
+ui::Services Workbench::services() { return {engine_, jobs_, trace_, targets_, exports_, log_}; }
+
+}  // namespace attn::app

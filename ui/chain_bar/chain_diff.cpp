@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/chain_bar/chain_diff.h"
+
+#include "core/call/call_text.h"
+#include "core/router/explanation.h"
+#include "ui/format/format.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <map>
+
+namespace attn::ui {
+
+namespace {
+
+bool contains(const std::vector<QString>& names, const QString& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const PlanEntry* entry_named(const Plan& plan, const QString& name) {
+  for (const PlanEntry& entry : plan.entries()) {
+    if (text_of(entry.name) == name) return &entry;
+  }
+  return text_of(plan.last().name) == name ? &plan.last() : nullptr;
+}
+
+QString join_note(const Plan& wanted, const QString& name) {
+  const PlanEntry* entry = entry_named(wanted, name);
+  if (entry == nullptr) return {};
+  if (&wanted.last() == entry) return QCoreApplication::translate("ChainBar", "joins · takes the rest");
+  if (entry->capabilities.block_mask) return QCoreApplication::translate("ChainBar", "joins · takes a block mask");
+  return QCoreApplication::translate("ChainBar", "joins");
+}
+
+}  // namespace
+
+std::vector<QString> chain_names(const Plan& plan) {
+  std::vector<QString> names;
+  for (const PlanEntry& entry : plan.entries()) names.push_back(text_of(entry.name));
+  names.push_back(text_of(plan.last().name));
+  return names;
+}
+
+std::vector<ChainLink> chain_links(const Registry& registry, const Plan& applied, const Plan& wanted,
+                                   const trace::TraceSnapshot& run) {
+  const std::vector<QString> now = chain_names(applied);
+  const std::vector<QString> then = chain_names(wanted);
+  std::map<QString, qint64> calls;
+  for (const trace::RouteRow& row : run.routes) calls[text_of(row.executed)] += row.calls;
+
+  std::vector<QString> order;
+  const std::vector<BackendSpec>& ascending = registry.ascending();
+  for (auto spec = ascending.rbegin(); spec != ascending.rend(); ++spec) order.push_back(text_of(spec->name));
+  order.push_back(text_of(registry.original().name));
+
+  std::vector<ChainLink> links;
+  for (const QString& name : order) {
+    const bool is_in = contains(now, name);
+    const bool will_be = contains(then, name);
+    if (!is_in && !will_be) continue;
+    ChainLink link;
+    link.name = name;
+    if (!will_be) link.state = ChainLink::State::leaves;
+    if (!is_in) {
+      link.state = ChainLink::State::joins;
+      link.note = join_note(wanted, name);
+    }
+    link.calls = calls[name];
+    link.share = run.calls > 0 ? static_cast<double>(link.calls) / static_cast<double>(run.calls) : 0.0;
+    links.push_back(std::move(link));
+  }
+  return links;
+}
+
+QString moved_text(const Registry& registry, const Plan& wanted, const trace::TraceSnapshot& run) {
+  std::map<QString, qint64> moves;
+  for (const trace::RouteRow& row : run.routes) {
+    const Expected<WrittenCall> written = parse_call(written_call(row, wanted.target().is_cpu()));
+    if (!written) continue;
+    GenerationContext context;
+    context.begin(std::nullopt, row.last_step + 1);
+    context.set_role(row.id.role);
+    context.set_step(row.first_step);
+    const Explanation then = explain_route(registry, wanted, written->call, context, nullptr);
+    if (then.executed == row.executed) continue;
+    moves[text_of(row.executed) + QStringLiteral(" → ") + text_of(then.executed)] += row.calls;
+  }
+  QStringList parts;
+  for (const auto& [move, count] : moves) {
+    parts << counted(count, QCoreApplication::translate("ChainBar", "call")) +
+                 (count == 1 ? QCoreApplication::translate("ChainBar", " moves ")
+                             : QCoreApplication::translate("ChainBar", " move ")) +
+                 move;
+  }
+  return parts.join(", ");
+}
+
+}  // namespace attn::ui

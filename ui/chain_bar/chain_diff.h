@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/engine/engine.h"
+#include "trace/routes/route_table.h"
+
+#include <QString>
+#include <vector>
+
+namespace attn::ui {
+
+/// One place in the chain as drawn: in force, about to leave or about to join.
+struct ChainLink {
+  enum class State { stays, leaves, joins };
+  QString name;
+  State state = State::stays;
+  QString note;  ///< what stands under a joining name: "joins · takes a block mask"
+  qint64 calls = 0;
+  double share = 0.0;  ///< of the run's calls
+  friend bool operator==(const ChainLink&, const ChainLink&) = default;
+};
+
+/// Names of a plan in the order in which they are asked, the last one always there.
+[[nodiscard]] std::vector<QString> chain_names(const Plan& plan);
+
+/// The chain in force with the wanted one drawn into it, in the order of the registry. `wanted` may be the same plan.
+[[nodiscard]] std::vector<ChainLink> chain_links(const Registry& registry, const Plan& applied, const Plan& wanted,
+                                                 const trace::TraceSnapshot& run);
+
+/// How many calls of `run` would be served by somebody else: "12 calls move flash → sage"; empty when none would.
+/// Sparse selections are not weighed. Cost: one explanation per distinct route.
+[[nodiscard]] QString moved_text(const Registry& registry, const Plan& wanted, const trace::TraceSnapshot& run);
+
+}  // namespace attn::ui

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/control_panel/control_panel.h"
+
+#include "ui/control_panel/choice_row.h"
+#include "ui/control_panel/section.h"
+#include "ui/control_panel/target_selector.h"
+#include "ui/format/format.h"
+
+#include <QAction>
+#include <QCheckBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSettings>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace attn::ui {
+
+namespace {
+
+/// Sections that are open before anybody has said otherwise.
+bool opens_by_default(const QString& title) { return title != "Attention Slicing" && title != "Attention Dispatcher"; }
+
+QString joined(const std::vector<std::string>& names) {
+  QString out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += i + 1 == names.size() ? ControlPanel::tr(" or ") : QStringLiteral(", ");
+    out += text_of(names[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, const Theme& theme, QWidget* parent)
+    : QWidget(parent), link_(link), theme_(theme) {
+  setObjectName("control_panel");
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->setSpacing(0);
+
+  search_ = new QLineEdit(this);
+  search_->setObjectName("option_search");
+  search_->setPlaceholderText(tr("Find an option"));
+  search_->setAccessibleName(tr("Find an option"));
+  search_->setToolTip(tr("Narrows the list to options whose name, key or help has these letters (Ctrl+F)"));
+  search_->setClearButtonEnabled(true);
+  QAction* glass = search_->addAction(theme.icon("search"), QLineEdit::LeadingPosition);
+  connect(&theme, &Theme::changed, glass, [this, glass] { glass->setIcon(theme_.icon("search")); });
+  auto* search_row = new QVBoxLayout;
+  search_row->setContentsMargins(12, 8, 12, 6);
+  search_row->addWidget(search_);
+  refusal_ = new QLabel(this);
+  refusal_->setWordWrap(true);
+  refusal_->hide();
+  set_look(refusal_, "bad");
+  search_row->addWidget(refusal_);
+  outer->addLayout(search_row);
+
+  auto* area = new QScrollArea(this);
+  area->setWidgetResizable(true);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setFocusPolicy(Qt::NoFocus);
+  auto* content = new QWidget(area);
+  column_ = new QVBoxLayout(content);
+  column_->setContentsMargins(0, 0, 0, 12);
+  column_->setSpacing(0);
+  auto* target_section = new Section(tr("Target"), theme, content);
+  target_section->add(new TargetSelector(link, targets, theme, target_section));
+  target_section_ = target_section;
+  column_->addWidget(target_section);
+  nothing_found_ = new QLabel(tr("No option has these letters in its name, key or help."), content);
+  nothing_found_->setWordWrap(true);
+  nothing_found_->setContentsMargins(12, 12, 12, 12);
+  set_look(nothing_found_, "dim");
+  nothing_found_->hide();
+  column_->addWidget(nothing_found_);
+  column_->addStretch(1);
+  area->setWidget(content);
+  outer->addWidget(area, 1);
+
+  for (const OptionState& state : link_.states()) {
+    QString title = text_of(state.spec.section);
+    if (state.spec.key == keys::overrides) title = tr("Overrides");
+    if (state.spec.key == keys::kernels) title = tr("Kernel flags");
+    add_rows(group(title), state);
+  }
+  // People meet the overrides and the flags first, whatever the order of the specs.
+  std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
+    const auto rank = [](const Group& g) {
+      if (g.section->title() == tr("Overrides")) return 0;
+      if (g.section->title() == tr("Kernel flags")) return 1;
+      if (g.section->title() == "Sparse Attention") return 2;
+      return g.section->title() == "Attention Slicing" || g.section->title() == "Attention Dispatcher" ? 4 : 3;
+    };
+    return rank(a) < rank(b);
+  });
+  for (std::size_t i = 0; i < groups_.size(); ++i) column_->insertWidget(static_cast<int>(i) + 1, groups_[i].section);
+
+  connect(search_, &QLineEdit::textChanged, this, &ControlPanel::show_search);
+  connect(&link_, &EngineLink::settings_changed, this, &ControlPanel::refresh);
+  connect(&link_, &EngineLink::refused, this, &ControlPanel::show_refusal);
+  refresh();
+}
+
+ControlPanel::Group& ControlPanel::group(const QString& title) {
+  for (Group& group : groups_) {
+    if (group.section->title() == title) return group;
+  }
+  auto* section = new Section(title, theme_, column_->parentWidget());
+  section->set_open(opens_by_default(title));
+  groups_.push_back({section, {}});
+  return groups_.back();
+}
+
+void ControlPanel::add_rows(Group& group, const OptionState& state) {
+  for (OptionRow* row : make_option_rows(link_, theme_, state, group.section)) {
+    if (state.spec.key == keys::overrides) {
+      auto* choice = static_cast<ChoiceRow*>(row);
+      if (const BackendSpec* spec = link_.engine().registry().by_label(choice->choice())) {
+        choice->show_backend(text_of(spec->name));
+        choice->setToolTip(QStringLiteral("<p><b>%1</b></p><p>%2</p>")
+                               .arg(text_of(spec->label).toHtmlEscaped(), text_of(spec->help).toHtmlEscaped()));
+      }
+    }
+    group.section->add(row);
+    group.rows.push_back(row);
+  }
+}
+
+void ControlPanel::refresh() {
+  bool any_edited = link_.engine().target().name != link_.engine().plan()->target().name;
+  for (Group& group : groups_) {
+    bool edited_here = false;
+    bool changed_here = false;
+    for (OptionRow* row : group.rows) {
+      if (const OptionState* state = find_state(link_.states(), row->key())) row->show_state(*state);
+      edited_here |= row->is_edited();
+      changed_here |= row->is_changed();
+    }
+    group.section->header()->set_marks(edited_here, changed_here);
+    any_edited |= edited_here;
+  }
+  show_backend_states();
+  refusal_->hide();
+  emit edited(any_edited);
+}
+
+void ControlPanel::show_backend_states() {
+  const std::shared_ptr<const Plan> plan = link_.engine().plan();
+  const std::string platform = link_.engine().target().platform;
+  for (Group& group : groups_) {
+    for (OptionRow* row : group.rows) {
+      if (row->key() != keys::overrides) continue;
+      auto* choice = static_cast<ChoiceRow*>(row);
+      const BackendSpec* spec = link_.engine().registry().by_label(choice->choice());
+      if (spec == nullptr) continue;
+      const auto& reports = plan->reports();
+      const auto report =
+          std::find_if(reports.begin(), reports.end(), [&](const BackendReport& r) { return r.name == spec->name; });
+      if (!spec->on_platform(platform)) {
+        choice->show_note(tr("needs %1").arg(joined(*spec->platforms)), "dim",
+                          tr("This target's platform is %1.").arg(text_of(platform)));
+      } else if (report != reports.end() && report->state == BackendState::failed) {
+        choice->show_note(tr("failed: %1").arg(text_of(report->reason)), "bad", text_of(report->reason));
+      } else if (report != reports.end() && report->state == BackendState::ready) {
+        const QString narrowed = text_of(report->reason);
+        choice->show_note(narrowed.isEmpty() ? tr("✓ ready") : tr("ready, narrowed"), "ok", narrowed);
+      } else if (report != reports.end() && report->state == BackendState::skipped) {
+        choice->show_note(tr("nothing to serve"), "dim", text_of(report->reason));
+      } else {
+        choice->show_note(spec->terminal ? tr("terminal") : QString(), "dim",
+                          spec->terminal ? tr("Takes whatever the entries before it declined") : QString());
+      }
+    }
+  }
+}
+
+void ControlPanel::show_search() {
+  const QString needle = search_->text().trimmed().toLower();
+  bool any = needle.isEmpty();
+  target_section_->setVisible(needle.isEmpty() || QStringLiteral("target").contains(needle));
+  any |= target_section_->isVisibleTo(this);
+  for (Group& group : groups_) {
+    bool any_here = needle.isEmpty();
+    for (OptionRow* row : group.rows) {
+      const bool hit = needle.isEmpty() || row->matches(needle);
+      row->setVisible(hit);
+      any_here |= hit;
+    }
+    group.section->set_searching(!needle.isEmpty());
+    group.section->setVisible(any_here);
+    any |= any_here;
+  }
+  nothing_found_->setVisible(!any);
+}
+
+void ControlPanel::show_refusal(const QString&, const QString& sentence) {
+  refusal_->setText(sentence);
+  refusal_->show();
+}
+
+void ControlPanel::focus_search() {
+  search_->setFocus(Qt::ShortcutFocusReason);
+  search_->selectAll();
+}
+
+void ControlPanel::save(QSettings& settings) const {
+  QStringList flipped;
+  for (const Group& group : groups_) {
+    if (group.section->is_open() != opens_by_default(group.section->title())) flipped << group.section->title();
+  }
+  settings.setValue("control_panel/flipped_sections", flipped);
+}
+
+void ControlPanel::restore(const QSettings& settings) {
+  const QStringList flipped = settings.value("control_panel/flipped_sections").toStringList();
+  for (Group& group : groups_) {
+    const QString title = group.section->title();
+    group.section->set_open(opens_by_default(title) != flipped.contains(title));
+  }
+}
+
+}  // namespace attn::ui

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/main_window/main_window.h"
+
+#include "ui/chain_bar/chain_bar.h"
+#include "ui/control_panel/control_panel.h"
+#include "ui/explain/explain_panel.h"
+#include "ui/export/export_dialog.h"
+#include "ui/export/import_dialog.h"
+#include "ui/format/format.h"
+#include "ui/log/log_panel.h"
+#include "ui/main_window/status_line.h"
+#include "ui/panel/panel_title.h"
+#include "ui/route_table/route_panel.h"
+#include "ui/step_chart/step_chart.h"
+#include "ui/workload_panel/workload_panel.h"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QSettings>
+#include <QSplitter>
+#include <QTabBar>
+#include <QToolBar>
+#include <QVBoxLayout>
+
+namespace attn::ui {
+
+namespace {
+
+constexpr int kLayoutVersion = 1;
+
+}  // namespace
+
+MainWindow::MainWindow(const Services& services, Theme& theme, std::unique_ptr<QSettings> settings)
+    : services_(services), theme_(theme), settings_(std::move(settings)), link_(services.engine) {
+  setObjectName("main_window");
+  setWindowTitle(tr("Attnscope"));
+  setWindowIcon(QIcon(":/icons/attnscope.svg"));
+  setDockNestingEnabled(true);
+  // The side docks reach from top to bottom only beside the log where they would be in its way.
+  setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
+  setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
+  make_center();
+  make_docks();
+  make_bars();
+  make_menus();
+  connect_panels();
+  reset_layout();
+  restore();
+  take_run();
+  status_->show_chain(text_of(services_.engine.plan()->chain()));
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::make_center() {
+  auto* center = new QWidget(this);
+  set_look(center, "panel");
+  auto* column = new QVBoxLayout(center);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  workload_ = new WorkloadPanel(services_.jobs, theme_, center);
+  steps_ = new StepChart(theme_, center);
+  routes_ = new RoutePanel(selection_, theme_, center);
+  center_ = new QSplitter(Qt::Vertical, center);
+  center_->setHandleWidth(1);
+  center_->setChildrenCollapsible(false);
+  center_->addWidget(steps_);
+  center_->addWidget(routes_);
+  center_->setStretchFactor(0, 1);
+  center_->setStretchFactor(1, 2);
+  column->addWidget(workload_);
+  column->addWidget(center_, 1);
+  setCentralWidget(center);
+}
+
+QDockWidget* MainWindow::make_dock(const char* name, const QString& title, QWidget* panel, PanelTitle* strip,
+                                   Qt::DockWidgetArea area) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(name);
+  dock->setWidget(panel);
+  strip->setParent(dock);
+  strip->serve(dock);
+  dock->setTitleBarWidget(strip);
+  addDockWidget(area, dock);
+  docks_.push_back(dock);
+  return dock;
+}
+
+void MainWindow::make_docks() {
+  control_ = new ControlPanel(link_, services_.targets, theme_, this);
+  auto* control_title = new PanelTitle(tr("Control panel"), theme_, this);
+  make_dock("control_dock", tr("Control panel"), control_, control_title, Qt::LeftDockWidgetArea);
+  connect(control_, &ControlPanel::edited, control_title, &PanelTitle::set_edited);
+
+  explain_ = new ExplainPanel(link_, selection_, theme_, this);
+  make_dock("explain_dock", tr("Explain"), explain_, new PanelTitle(tr("Explain"), theme_, this),
+            Qt::RightDockWidgetArea);
+
+  log_ = new LogPanel(services_.log, theme_, this);
+  auto* log_title = new PanelTitle(tr("Trace log"), theme_, this);
+  QTabBar* tabs = log_title->use_tabs({tr("Trace log"), tr("Problems")});
+  make_dock("log_dock", tr("Trace log"), log_, log_title, Qt::BottomDockWidgetArea);
+  connect(tabs, &QTabBar::currentChanged, log_, [this](int tab) { log_->show_problems(tab == 1); });
+  connect(log_, &LogPanel::problem_count_changed, tabs,
+          [tabs](int count) { tabs->setTabText(1, tr("Problems %1").arg(count)); });
+  const auto say = [log_title](bool follows) {
+    log_title->set_facts(follows ? tr("SD_ATTN_DEBUG · following")
+                                 : tr("SD_ATTN_DEBUG · scrolled back, End follows again"));
+  };
+  connect(log_, &LogPanel::follow_changed, log_title, say);
+  say(true);
+}
+
+void MainWindow::make_bars() {
+  auto* bar = new QToolBar(tr("Run"), this);
+  bar->setObjectName("run_bar");
+  bar->setMovable(false);
+  bar->setFloatable(false);
+  bar->addWidget(workload_->header());
+  auto* spacer = new QWidget(bar);
+  spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  bar->addWidget(spacer);
+  const auto button = [&](const QString& text, const QString& icon, const QString& tip, void (MainWindow::*slot)()) {
+    auto* made = new QPushButton(text, bar);
+    made->setToolTip(tip);
+    const auto paint = [this, made, icon] { made->setIcon(theme_.icon(icon)); };
+    paint();
+    connect(&theme_, &Theme::changed, made, paint);
+    connect(made, &QPushButton::clicked, this, slot);
+    bar->addWidget(made);
+    return made;
+  };
+  button(tr("Import…"), "import", tr("Take the settings out of an SD.Next config.json (Ctrl+O)"),
+         &MainWindow::show_import)
+      ->setObjectName("import");
+  button(tr("Export…"), "export", tr("Write the settings into an SD.Next config.json (Ctrl+E)"),
+         &MainWindow::show_export)
+      ->setObjectName("export");
+  addToolBar(Qt::TopToolBarArea, bar);
+  addToolBarBreak();
+
+  chain_bar_ = new ChainBar(link_, theme_, this);
+  auto* chain = new QToolBar(tr("Chain"), this);
+  chain->setObjectName("chain_tool_bar");
+  chain->setMovable(false);
+  chain->setFloatable(false);
+  chain->setStyleSheet("QToolBar { padding: 0; border: none; spacing: 0; }");
+  chain_bar_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  chain->addWidget(chain_bar_);
+  addToolBar(Qt::TopToolBarArea, chain);
+
+  status_ = new StatusLine(this);
+  setStatusBar(status_);
+}
+
+void MainWindow::make_menus() {
+  const auto add = [this](QMenu* menu, const QString& text, const QKeySequence& keys, auto&& work) {
+    QAction* action = menu->addAction(text);
+    action->setShortcut(keys);
+    connect(action, &QAction::triggered, this, std::forward<decltype(work)>(work));
+    return action;
+  };
+  QMenu* file = menuBar()->addMenu(tr("&File"));
+  add(file, tr("&Import from SD.Next…"), QKeySequence(tr("Ctrl+O")), [this] { open_import(); });
+  add(file, tr("&Export to SD.Next…"), QKeySequence(tr("Ctrl+E")), [this] { open_export(); });
+  file->addSeparator();
+  add(file, tr("&Quit"), QKeySequence::Quit, [this] { close(); });
+
+  QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+  add(edit, tr("&Copy routes"), {}, [this] {
+    routes_->copy();
+  })->setToolTip(tr("The selected rows of the route table, as tab-separated text"));
+  edit->addSeparator();
+  add(edit, tr("&Find an option"), QKeySequence::Find, [this] { control_->focus_search(); });
+  add(edit, tr("Fi&lter routes"), QKeySequence(tr("Ctrl+L")), [this] { routes_->focus_filter(); });
+
+  QMenu* run = menuBar()->addMenu(tr("&Run"));
+  run_ = add(run, tr("&Run"), QKeySequence(tr("Ctrl+R")), [this] { workload_->run(); });
+  stop_ = add(run, tr("&Stop"), {}, [this] { workload_->stop(); });
+
+  QMenu* chain = menuBar()->addMenu(tr("&Chain"));
+  add(chain, tr("Re&build"), QKeySequence(tr("Ctrl+B")), [this] { services_.engine.rebuild(); });
+  add(chain, tr("Re&vert pending edits"), QKeySequence(tr("Ctrl+Shift+Z")),
+      [this] { services_.engine.revert_pending(); });
+
+  QMenu* view = menuBar()->addMenu(tr("&View"));
+  for (QDockWidget* dock : docks_) view->addAction(dock->toggleViewAction());
+  view->addSeparator();
+  make_theme_menu(view->addMenu(tr("&Theme")));
+  add(view, tr("&Reset layout"), {}, [this] { reset_layout(); });
+
+  QMenu* help = menuBar()->addMenu(tr("&Help"));
+  add(help, tr("&About Attnscope"), {}, [this] { about(); });
+}
+
+void MainWindow::make_theme_menu(QMenu* menu) {
+  themes_ = new QActionGroup(this);
+  const std::pair<QString, ThemeChoice> choices[] = {{tr("As the &system"), ThemeChoice::system},
+                                                     {tr("&Light"), ThemeChoice::light},
+                                                     {tr("&Dark"), ThemeChoice::dark}};
+  for (const auto& [text, choice] : choices) {
+    QAction* action = menu->addAction(text);
+    action->setCheckable(true);
+    action->setChecked(theme_.choice() == choice);
+    action->setData(static_cast<int>(choice));
+    themes_->addAction(action);
+  }
+  connect(themes_, &QActionGroup::triggered, this,
+          [this](const QAction* action) { theme_.choose(static_cast<ThemeChoice>(action->data().toInt())); });
+}
+
+void MainWindow::connect_panels() {
+  connect(&services_.trace, &TraceSource::changed, this, &MainWindow::take_run);
+  connect(&link_, &EngineLink::settings_changed, this,
+          [this] { status_->show_chain(text_of(services_.engine.plan()->chain())); });
+  connect(workload_, &WorkloadPanel::progressed, status_, &StatusLine::show_progress);
+  connect(workload_, &WorkloadPanel::ran, this, [this](bool running) {
+    run_->setEnabled(!running);
+    stop_->setEnabled(running);
+  });
+  stop_->setEnabled(false);
+}
+
+void MainWindow::take_run() {
+  const trace::TraceSnapshot run = services_.trace.snapshot();
+  if (run.revision == shown_revision_) return;
+  shown_revision_ = run.revision;
+  routes_->set_run(run);
+  steps_->set_run(run);
+  chain_bar_->set_run(run);
+  status_->show_dropped(run.dropped);
+}
+
+void MainWindow::show_export() { open_export(); }
+void MainWindow::show_import() { open_import(); }
+
+ExportDialog* MainWindow::open_export() {
+  if (export_ == nullptr) {
+    export_ = new ExportDialog(services_.exports, theme_, this);
+    if (settings_) export_->set_path(settings_->value("export/path").toString());
+  }
+  export_->set_path(export_->path());
+  export_->show();
+  export_->raise();
+  export_->activateWindow();
+  return export_;
+}
+
+ImportDialog* MainWindow::open_import() {
+  if (import_ == nullptr) import_ = new ImportDialog(services_.exports, this);
+  import_->show();
+  import_->raise();
+  import_->activateWindow();
+  return import_;
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape) {
+    workload_->stop();
+    return;
+  }
+  QMainWindow::keyPressEvent(event);
+}
+
+void MainWindow::reset_layout() {
+  resize(1440, 900);
+  for (QDockWidget* dock : docks_) {
+    dock->setFloating(false);
+    dock->show();
+  }
+  addDockWidget(Qt::LeftDockWidgetArea, docks_[0]);
+  addDockWidget(Qt::RightDockWidgetArea, docks_[1]);
+  addDockWidget(Qt::BottomDockWidgetArea, docks_[2]);
+  resizeDocks({docks_[0], docks_[1]}, {322, 368}, Qt::Horizontal);
+  resizeDocks({docks_[2]}, {150}, Qt::Vertical);
+  center_->setSizes({220, 420});
+}
+
+void MainWindow::save() {
+  if (!settings_) return;
+  settings_->setValue("window/geometry", saveGeometry());
+  settings_->setValue("window/docks", saveState(kLayoutVersion));
+  settings_->setValue("window/center", center_->saveState());
+  settings_->setValue("window/theme", static_cast<int>(theme_.choice()));
+  if (export_ != nullptr) settings_->setValue("export/path", export_->path());
+  control_->save(*settings_);
+  workload_->save(*settings_);
+  routes_->save(*settings_);
+}
+
+void MainWindow::restore() {
+  if (!settings_ || !settings_->contains("window/geometry")) return;
+  restoreGeometry(settings_->value("window/geometry").toByteArray());
+  restoreState(settings_->value("window/docks").toByteArray(), kLayoutVersion);
+  center_->restoreState(settings_->value("window/center").toByteArray());
+  theme_.choose(static_cast<ThemeChoice>(settings_->value("window/theme", 0).toInt()));
+  for (QAction* action : themes_->actions())
+    action->setChecked(action->data().toInt() == static_cast<int>(theme_.choice()));
+  control_->restore(*settings_);
+  workload_->restore(*settings_);
+  routes_->restore(*settings_);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  save();
+  services_.jobs.stop();
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::about() {
+  auto* box = new QMessageBox(QMessageBox::NoIcon, tr("About Attnscope"),
+                              tr("<h3>Attnscope %1</h3><p>Inspector and control panel for attention routing in image "
+                                 "and video diffusion.</p><p>GPL-3.0-or-later. Uses Qt %2.</p>")
+                                  .arg(QApplication::applicationVersion(), QString::fromLatin1(qVersion())),
+                              QMessageBox::Close, this);
+  box->setIconPixmap(windowIcon().pixmap(64));
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  box->open();
+}
+
+}  // namespace attn::ui

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "ui/link/engine_link.h"
+#include "ui/selection/route_selection.h"
+#include "ui/services.h"
+#include "ui/theme/theme.h"
+
+#include <QMainWindow>
+#include <memory>
+
+class QActionGroup;
+class QSplitter;
+class QSettings;
+
+namespace attn::ui {
+
+class ChainBar;
+class ControlPanel;
+class ExplainPanel;
+class ExportDialog;
+class ImportDialog;
+class LogPanel;
+class PanelTitle;
+class RoutePanel;
+class StatusLine;
+class StepChart;
+class WorkloadPanel;
+
+/// The window: creates the panels, connects them, restores what the person arranged. Whatever decides is elsewhere.
+class MainWindow final : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  /// `settings` keeps geometry, layout and theme; null: nothing is kept.
+  MainWindow(const Services& services, Theme& theme, std::unique_ptr<QSettings> settings = nullptr);
+  ~MainWindow() override;
+
+  [[nodiscard]] WorkloadPanel& workload() noexcept { return *workload_; }
+  [[nodiscard]] ChainBar& chain_bar() noexcept { return *chain_bar_; }
+  [[nodiscard]] ControlPanel& control() noexcept { return *control_; }
+  [[nodiscard]] RoutePanel& routes() noexcept { return *routes_; }
+  [[nodiscard]] RouteSelection& selection() noexcept { return selection_; }
+  [[nodiscard]] LogPanel& log() noexcept { return *log_; }
+  /// Opens the dialog, or brings it to the front.
+  ExportDialog* open_export();
+  ImportDialog* open_import();
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  QDockWidget* make_dock(const char* name, const QString& title, QWidget* panel, PanelTitle* strip,
+                         Qt::DockWidgetArea area);
+  void make_center();
+  void make_docks();
+  void make_bars();
+  void make_menus();
+  void make_theme_menu(QMenu* menu);
+  void connect_panels();
+  void take_run();
+  void show_export();
+  void show_import();
+  void save();
+  void restore();
+  void reset_layout();
+  void about();
+
+  Services services_;
+  Theme& theme_;
+  std::unique_ptr<QSettings> settings_;
+  EngineLink link_;
+  RouteSelection selection_;
+  std::uint64_t shown_revision_ = ~std::uint64_t{0};
+
+  ChainBar* chain_bar_ = nullptr;
+  ControlPanel* control_ = nullptr;
+  WorkloadPanel* workload_ = nullptr;
+  StepChart* steps_ = nullptr;
+  RoutePanel* routes_ = nullptr;
+  ExplainPanel* explain_ = nullptr;
+  LogPanel* log_ = nullptr;
+  StatusLine* status_ = nullptr;
+  QSplitter* center_ = nullptr;
+  std::vector<QDockWidget*> docks_;
+  QAction* run_ = nullptr;
+  QAction* stop_ = nullptr;
+  QActionGroup* themes_ = nullptr;
+  ExportDialog* export_ = nullptr;
+  ImportDialog* import_ = nullptr;
+};
+
+}  // namespace attn::ui

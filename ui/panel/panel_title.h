@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "ui/theme/theme.h"
+
+#include <QFrame>
+
+class QDockWidget;
+class QHBoxLayout;
+class QLabel;
+class QTabBar;
+
+namespace attn::ui {
+
+/// The title strip of a panel: a name or tabs on the left, facts on the right, and for a dock its two buttons.
+class PanelTitle final : public QFrame {
+  Q_OBJECT
+
+ public:
+  PanelTitle(const QString& title, const Theme& theme, QWidget* parent = nullptr);
+
+  /// Tabs instead of the name.
+  QTabBar* use_tabs(const QStringList& names);
+  /// The amber mark of something edited inside.
+  void set_edited(bool edited);
+  void set_facts(const QString& text);
+  [[nodiscard]] QString facts() const;
+  /// Buttons to float and to hide the dock that this is the title of.
+  void serve(QDockWidget* dock);
+
+ private:
+  const Theme& theme_;
+  QHBoxLayout* row_;
+  QLabel* name_;
+  QWidget* mark_;
+  QLabel* facts_;
+};
+
+}  // namespace attn::ui

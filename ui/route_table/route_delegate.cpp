@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/route_table/route_delegate.h"
+
+#include "ui/route_table/route_model.h"
+
+#include <QApplication>
+#include <QPainter>
+#include <algorithm>
+
+namespace attn::ui {
+
+namespace {
+
+constexpr int kPad = 6;
+constexpr int kDot = 8;
+constexpr int kDotGap = 9;
+
+QFont strong(QFont font) {
+  font.setWeight(QFont::DemiBold);
+  return font;
+}
+
+}  // namespace
+
+void RouteDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
+  QStyledItemDelegate::initStyleOption(option, index);
+  const int column = index.column();
+  if (column == RouteModel::query || column == RouteModel::key) option->font = theme_.fixed_font();
+  if (option->text == "none" || option->text == "–") option->palette.setColor(QPalette::Text, theme_[Ink::dim]);
+  option->fontMetrics = QFontMetrics(option->font);
+}
+
+void RouteDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  const int column = index.column();
+  const bool own = column == RouteModel::executed || column == RouteModel::requested || column == RouteModel::share;
+  if (!own) {
+    QStyledItemDelegate::paint(painter, option, index);
+    return;
+  }
+  QStyleOptionViewItem background = option;
+  initStyleOption(&background, index);
+  background.text.clear();
+  const QStyle* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
+  style->drawControl(QStyle::CE_ItemViewItem, &background, painter, option.widget);
+  painter->save();
+  painter->setRenderHint(QPainter::Antialiasing);
+  const QRect box = option.rect.adjusted(kPad, 0, -kPad, 0);
+  if (column == RouteModel::executed) paint_executed(*painter, box, index);
+  if (column == RouteModel::requested) paint_requested(*painter, box, index);
+  if (column == RouteModel::share) paint_share(*painter, box, index);
+  painter->restore();
+}
+
+void RouteDelegate::paint_executed(QPainter& painter, const QRect& box, const QModelIndex& index) const {
+  const QString backend = index.data(RouteModel::backend_role).toString();
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme_.backend(backend));
+  painter.drawEllipse(QRectF(box.left(), box.center().y() - kDot / 2.0 + 0.5, kDot, kDot));
+  int x = box.left() + kDot + kDotGap;
+  const QFont bold = strong(theme_.text_font());
+  painter.setFont(bold);
+  painter.setPen(theme_[Ink::text]);
+  painter.drawText(QRect(x, box.top(), box.right() - x, box.height()), Qt::AlignVCenter, backend);
+  x += QFontMetrics(bold).horizontalAdvance(backend) + 6;
+  if (x >= box.right()) return;
+  painter.setFont(theme_.text_font());
+  painter.setPen(theme_[Ink::dim]);
+  painter.drawText(QRect(x, box.top(), box.right() - x, box.height()), Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(index.data(RouteModel::variant_role).toString(), Qt::ElideRight,
+                                                    box.right() - x));
+}
+
+void RouteDelegate::paint_requested(QPainter& painter, const QRect& box, const QModelIndex& index) const {
+  const bool differs = index.data(RouteModel::differs_role).toBool();
+  QString name = index.data().toString();
+  if (differs) name.chop(2);
+  painter.setFont(theme_.text_font());
+  painter.setPen(theme_[Ink::text]);
+  painter.drawText(box, Qt::AlignVCenter, name);
+  if (!differs) return;
+  const int x = box.left() + painter.fontMetrics().horizontalAdvance(name) + 6;
+  painter.setFont(strong(theme_.text_font()));
+  painter.setPen(theme_[Ink::pending]);
+  painter.drawText(QRect(x, box.top(), box.right() - x, box.height()), Qt::AlignVCenter, "≠");
+}
+
+void RouteDelegate::paint_share(QPainter& painter, const QRect& box, const QModelIndex& index) const {
+  constexpr int kText = 52;
+  const double share = std::clamp(index.data(RouteModel::share_role).toDouble(), 0.0, 1.0);
+  const int room = std::max(0, box.width() - kText - 8);
+  const double width = share > 0.0 ? std::max(2.0, share * room) : 0.0;
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme_.backend(index.data(RouteModel::backend_role).toString()));
+  painter.drawRoundedRect(QRectF(box.left(), box.center().y() - 3.5, width, 8), 2, 2);
+  painter.setFont(theme_.text_font());
+  painter.setPen(theme_[Ink::dim]);
+  painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
+}
+
+QSize RouteDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  const QSize plain = QStyledItemDelegate::sizeHint(option, index);
+  switch (index.column()) {
+    case RouteModel::executed: {
+      const int name =
+          QFontMetrics(strong(theme_.text_font())).horizontalAdvance(index.data(RouteModel::backend_role).toString());
+      const int variant =
+          QFontMetrics(theme_.text_font()).horizontalAdvance(index.data(RouteModel::variant_role).toString());
+      return {2 * kPad + kDot + kDotGap + name + 6 + variant + 4, plain.height()};
+    }
+    case RouteModel::requested:
+      return {plain.width() + 10, plain.height()};
+    case RouteModel::share:
+      return {150, plain.height()};
+    default:
+      return {plain.width() + 4, plain.height()};
+  }
+}
+
+}  // namespace attn::ui

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/engine/engine.h"
+#include "trace/routes/route_table.h"
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace attn::ui {
+
+/// One input of a model's profile, as a form shows it.
+struct ModelInput {
+  QString key;    ///< "height"
+  QString label;  ///< "Height"
+  QString unit;   ///< "px"; empty when it has none
+  QString help;
+  double value = 0.0;    ///< the profile's default
+  double minimum = 0.0;  ///< smallest legal value
+  bool whole = true;
+};
+
+/// A model that can be run.
+struct ModelInfo {
+  QString id;      ///< "flux.1-dev"
+  QString name;    ///< "FLUX.1 dev"
+  QString medium;  ///< "image", "video"
+  std::vector<ModelInput> inputs;
+};
+
+/// How much of a run is computed.
+enum class Work { planned, representatives, all };
+
+struct RunRequest {
+  QString model;
+  std::map<QString, double> inputs;
+  Work work = Work::planned;
+};
+
+struct RunProgress {
+  qint64 calls_done = 0;
+  qint64 calls_total = 0;
+  Role role = Role::none;
+  int step = 0;
+  int steps = 0;
+  double elapsed_seconds = 0.0;
+  std::optional<double> seconds_left;
+};
+
+struct RunEnd {
+  enum class Outcome { finished, stopped, failed };
+  Outcome outcome = Outcome::finished;
+  QString error;  ///< for failed: a sentence
+  double seconds = 0.0;
+};
+
+/// Jobs as the window sees them. One runs at a time. Every signal arrives on the GUI thread.
+class JobControl : public QObject {
+  Q_OBJECT
+
+ public:
+  using QObject::QObject;
+  [[nodiscard]] virtual const std::vector<ModelInfo>& models() const = 0;
+  /// Returns at once; the job has a thread of its own. Error: a sentence for the person who pressed Run.
+  [[nodiscard]] virtual Expected<void> run(const RunRequest& request) = 0;
+  /// Asks the running job to stop; ended() follows.
+  virtual void stop() = 0;
+  [[nodiscard]] virtual bool running() const = 0;
+
+ signals:
+  void started(const QString& title);
+  void progressed(const attn::ui::RunProgress& progress);
+  void ended(const attn::ui::RunEnd& end);
+};
+
+/// What the router did, as it becomes known. changed() arrives on the GUI thread, at most 60 times a second.
+class TraceSource : public QObject {
+  Q_OBJECT
+
+ public:
+  using QObject::QObject;
+  [[nodiscard]] virtual trace::TraceSnapshot snapshot() const = 0;
+
+ signals:
+  void changed();
+};
+
+/// The machines that a chain can be built for.
+class TargetList {
+ public:
+  TargetList() = default;
+  TargetList(const TargetList&) = delete;
+  TargetList& operator=(const TargetList&) = delete;
+  virtual ~TargetList() = default;
+  [[nodiscard]] virtual const std::vector<Target>& targets() const = 0;
+};
+
+/// The two forms in which a production system keeps the choice of backends.
+enum class ConfigForm {
+  as_file,  ///< what the file has; overrides for a new one
+  overrides,
+  selector,
+};
+
+/// What writing would change.
+struct ExportPreview {
+  QString path;
+  QString diff;        ///< lines after "+ ", "- " or "  ", "..." for a gap; empty when nothing would change
+  QStringList losses;  ///< settings that the form cannot say, a sentence each
+  QStringList notes;   ///< what else a person should know
+  QString error;       ///< a sentence; then nothing can be written
+  bool new_file = false;
+  ConfigForm form = ConfigForm::overrides;  ///< the one that will be written
+};
+
+struct ExportResult {
+  QString path;
+  QString backup;  ///< copy of the file as it was; empty for a new file
+  QString error;
+};
+
+struct ImportResult {
+  QString path;
+  QStringList applied;   ///< "key: old → new"
+  QStringList notes;     ///< what was read in an old spelling or left aside
+  QStringList problems;  ///< sentences; when there is one, nothing was applied
+};
+
+/// Takes settings to production and back. Work happens off the GUI thread; every signal arrives on it. A newer
+/// preview replaces an older one that is not answered yet.
+class ExportService : public QObject {
+  Q_OBJECT
+
+ public:
+  using QObject::QObject;
+  virtual void preview(const QString& path, ConfigForm form) = 0;
+  virtual void write(const QString& path, ConfigForm form) = 0;
+  virtual void import(const QString& path) = 0;
+
+ signals:
+  void previewed(const attn::ui::ExportPreview& preview);
+  void written(const attn::ui::ExportResult& result);
+  void imported(const attn::ui::ImportResult& result);
+};
+
+class LogFeed;
+
+/// Everything that the window needs. The referred objects outlive it.
+struct Services {
+  Engine& engine;
+  JobControl& jobs;
+  TraceSource& trace;
+  TargetList& targets;
+  ExportService& exports;
+  LogFeed& log;
+};
+
+}  // namespace attn::ui

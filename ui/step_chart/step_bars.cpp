@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/step_chart/step_bars.h"
+
+#include "ui/format/format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace attn::ui {
+
+namespace {
+
+int rank_of(Role role) {
+  switch (role) {
+    case Role::te:
+      return 0;
+    case Role::transformer:
+      return 1;
+    case Role::vae:
+      return 2;
+    case Role::none:
+    case Role::other:
+      break;
+  }
+  return 3;
+}
+
+}  // namespace
+
+StepBars::StepBars(const trace::TraceSnapshot& run) {
+  // Seconds only when every step has them: a chart that mixes measured and planned steps would lie.
+  in_seconds_ =
+      !run.shares.empty() && std::all_of(run.routes.begin(), run.routes.end(),
+                                         [](const trace::RouteRow& row) { return row.computed_calls == row.calls; });
+  for (const trace::StepShare& share : run.shares) {
+    const int step = share.role == Role::transformer ? share.step : 0;
+    auto bar = std::find_if(bars_.begin(), bars_.end(),
+                            [&](const StepBar& b) { return b.role == share.role && b.step == step; });
+    if (bar == bars_.end()) bar = bars_.insert(bars_.end(), StepBar{share.role, step, {}, 0.0});
+    const QString backend = text_of(share.backend);
+    if (std::find(backends_.begin(), backends_.end(), backend) == backends_.end()) backends_.push_back(backend);
+    const double value = in_seconds_ ? share.seconds : static_cast<double>(share.calls);
+    auto part = std::find_if(bar->parts.begin(), bar->parts.end(), [&](const auto& p) { return p.backend == backend; });
+    if (part == bar->parts.end()) part = bar->parts.insert(bar->parts.end(), {backend, 0.0});
+    part->value += value;
+    bar->total += value;
+  }
+  std::stable_sort(bars_.begin(), bars_.end(), [](const StepBar& a, const StepBar& b) {
+    return std::tuple(rank_of(a.role), a.step) < std::tuple(rank_of(b.role), b.step);
+  });
+  for (const StepBar& bar : bars_) peak_ = std::max(peak_, bar.total);
+}
+
+QRectF StepBars::column(std::size_t at, const QRectF& plot) const {
+  const double pitch = std::min(plot.width() / static_cast<double>(bars_.size()), 44.0);
+  const double gap = pitch > 6.0 ? std::max(2.0, pitch * 0.18) : (pitch > 2.0 ? 1.0 : 0.0);
+  return {plot.left() + pitch * static_cast<double>(at) + gap / 2.0, plot.top(), pitch - gap, plot.height()};
+}
+
+int StepBars::at(double x, const QRectF& plot) const {
+  if (bars_.empty() || x < plot.left()) return -1;
+  const double pitch = std::min(plot.width() / static_cast<double>(bars_.size()), 44.0);
+  const auto index = static_cast<int>(std::floor((x - plot.left()) / pitch));
+  return index < static_cast<int>(bars_.size()) ? index : -1;
+}
+
+}  // namespace attn::ui

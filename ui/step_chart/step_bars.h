@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "trace/routes/route_table.h"
+
+#include <QRectF>
+#include <QString>
+#include <vector>
+
+namespace attn::ui {
+
+/// What one bar of the chart stands for: a step of the transformer, or everything of another role.
+struct StepBar {
+  struct Part {
+    QString backend;
+    double value = 0.0;  ///< seconds or calls
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  Role role = Role::transformer;
+  int step = 0;
+  std::vector<Part> parts;  ///< in the order of first sighting in the run
+  double total = 0.0;
+  friend bool operator==(const StepBar&, const StepBar&) = default;
+};
+
+/// The bars of a run, text encoders first, then the steps, then the VAE; and where they lie in a rectangle.
+/// Plain data, no widget.
+class StepBars {
+ public:
+  StepBars() = default;
+  explicit StepBars(const trace::TraceSnapshot& run);
+
+  [[nodiscard]] const std::vector<StepBar>& bars() const noexcept { return bars_; }
+  [[nodiscard]] const std::vector<QString>& backends() const noexcept { return backends_; }
+  [[nodiscard]] bool in_seconds() const noexcept { return in_seconds_; }
+  [[nodiscard]] double peak() const noexcept { return peak_; }
+
+  /// Left edge and width of bar `at` in `plot`, whatever its height.
+  [[nodiscard]] QRectF column(std::size_t at, const QRectF& plot) const;
+  /// Index of the bar whose column holds x; -1 for none.
+  [[nodiscard]] int at(double x, const QRectF& plot) const;
+
+ private:
+  std::vector<StepBar> bars_;
+  std::vector<QString> backends_;
+  bool in_seconds_ = false;
+  double peak_ = 0.0;
+};
+
+}  // namespace attn::ui

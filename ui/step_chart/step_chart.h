@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "ui/step_chart/step_bars.h"
+#include "ui/theme/theme.h"
+
+#include <QWidget>
+
+class QStackedWidget;
+
+namespace attn::ui {
+
+class PanelTitle;
+
+/// The bars, painted. Hovering says what a bar holds.
+class StepPlot final : public QWidget {
+  Q_OBJECT
+
+ public:
+  StepPlot(const Theme& theme, QWidget* parent = nullptr);
+  void set_bars(StepBars bars);
+  [[nodiscard]] const StepBars& bars() const noexcept { return bars_; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  [[nodiscard]] QRectF plot_area() const;
+  void paint_grid(QPainter& painter, const QRectF& plot) const;
+  void paint_bar(QPainter& painter, const QRectF& plot, std::size_t at) const;
+  void paint_names(QPainter& painter, const QRectF& plot) const;
+  void paint_legend(QPainter& painter) const;
+  [[nodiscard]] QString describe(const StepBar& bar) const;
+  [[nodiscard]] QString value_text(double value) const;
+
+  const Theme& theme_;
+  StepBars bars_;
+};
+
+/// Time or calls per step, stacked by backend.
+class StepChart final : public QWidget {
+  Q_OBJECT
+
+ public:
+  StepChart(const Theme& theme, QWidget* parent = nullptr);
+  void set_run(const trace::TraceSnapshot& run);
+
+ private:
+  PanelTitle* title_;
+  QStackedWidget* stack_;
+  StepPlot* plot_;
+};
+
+}  // namespace attn::ui
