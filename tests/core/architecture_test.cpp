@@ -225,7 +225,9 @@ class ArchitectureTest : public QObject {
 
   void every_header_is_guarded() {
     expect_none([](const Source& source) {
-      const bool good = !source.path.endsWith(".h") || source.lines.contains("#pragma once");
+      // Highway includes an -inl.h once for each instruction set.
+      const bool once = source.path.endsWith(".h") && !source.path.endsWith("-inl.h");
+      const bool good = !once || source.lines.contains("#pragma once");
       return good ? QStringList() : QStringList(source.path);
     });
   }
