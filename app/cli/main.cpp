@@ -1,2 +1,94 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-int main() { return 0; }
+#include "app/cli/commands.h"
+#include "app/cli/job_options.h"
+#include "app/jobs/nearest.h"
+
+#include <iostream>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace attn::cli;
+
+bool needs_profiles(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "plan" || word == "run" || word == "compare") return true;
+    if (!word.starts_with("-")) return false;
+  }
+  return false;
+}
+
+/// The parser's own words, with the nearest name where a subcommand or an option is unknown.
+std::string sentence_of(const CLI::App& program, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  std::string text = error.what();
+  while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
+  const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (!unknown && !missing) return text;
+  const auto chosen = program.get_subcommands();
+  if (chosen.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : program.get_subcommands({})) names.push_back(sub->get_name());
+    if (words.empty()) return "no subcommand given; there are " + attn::app::joined(names);
+    return "unknown subcommand \"" + words.front() + "\"; there are " + attn::app::joined(names);
+  }
+  if (!unknown) return chosen.front()->get_name() + ": " + text;
+  std::vector<std::string> options;
+  for (const CLI::Option* option : chosen.front()->get_options()) {
+    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+  }
+  const auto extras = program.remaining(true);
+  std::string first = extras.empty() ? std::string() : extras.front();
+  first = first.substr(0, first.find('='));
+  if (!first.starts_with("-")) return chosen.front()->get_name() + ": \"" + first + "\" is one argument too many";
+  return chosen.front()->get_name() + ": unknown option " + first +
+         attn::app::nearest_hint(first, options, "; `attnctl " + chosen.front()->get_name() + " --help` lists them");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  std::optional<attn::Expected<attn::app::ProfileLibrary>> loaded;
+  const Profiles profiles = [&loaded]() -> const attn::Expected<attn::app::ProfileLibrary>& {
+    if (!loaded) loaded = load_profiles();
+    return *loaded;
+  };
+  const bool with_inputs = needs_profiles(words);
+
+  CLI::App program("Which attention backend serves which call of a diffusion model, and why.", "attnctl");
+  program.require_subcommand(1);
+  program.set_version_flag("--version", "attnctl " ATTN_VERSION);
+  program.footer(
+      "Answers go to stdout, everything else to stderr. Exit code 0: done; 1: a job failed, was stopped or a required\n"
+      "backend could not serve; 2: the input is wrong. `attnctl SUBCOMMAND --help` says more.");
+  Command command;
+  add_models(program, command, profiles);
+  add_targets(program, command);
+  add_backends(program, command);
+  add_explain(program, command);
+  add_plan(program, command, profiles, with_inputs);
+  add_run(program, command, profiles, with_inputs);
+  add_compare(program, command, profiles, with_inputs);
+  add_export(program, command);
+  add_import(program, command);
+  add_report(program, command);
+  add_gui(program, command);
+
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return program.exit(help);
+  } catch (const CLI::CallForVersion& version) {
+    return program.exit(version);
+  } catch (const CLI::ParseError& error) {
+    return say(Exit::wrong, sentence_of(program, error, words));
+  }
+  try {
+    return command();
+  } catch (const std::exception& error) {
+    return say(Exit::failed, std::string("broke off: ") + error.what());
+  }
+}

@@ -16,6 +16,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Relative L1 of a batch element that passes for right, and of one that is called wrong.
+constexpr double kRight = 0.05;
+constexpr double kWrong = 0.5;
+
 struct ErrorSum {
   double difference = 0.0;
   double reference = 0.0;
@@ -93,18 +97,18 @@ class Comparison {
 
   CompareRow row(std::uint32_t index) {
     const DistinctCall& distinct = schedule_.distinct[index];
-    const AttentionCall placed = placed_on(a_.plan().target(), distinct.call);
+    const AttentionCall call = placed(a_.plan().target(), distinct.call);
     CompareRow row;
-    row.call = write_call({placed, distinct.role, 0, 0, distinct.hidden_keys});
+    row.call = write_call({call, distinct.role, 0, 0, distinct.hidden_keys});
     row.role = distinct.role;
     row.times = distinct.times;
     const RoleScope role_a(a_.context(), distinct.role);
     const RoleScope role_b(b_.context(), distinct.role);
     if (options_.compute) {
-      compute(row, generate(placed, options_.seed + index, distinct.hidden_keys));
+      compute(row, generate(call, options_.seed + index, distinct.hidden_keys));
     } else {
-      row.a = serve(a_, placed);
-      row.b = serve(b_, placed_on(b_.plan().target(), distinct.call));
+      row.a = serve(a_, call);
+      row.b = serve(b_, placed(b_.plan().target(), distinct.call));
     }
     row.moved = row.a.backend != row.b.backend || row.a.kernel != row.b.kernel;
     for (const auto& [side, name] : {std::pair{&row.a, "a"}, {&row.b, "b"}}) {
@@ -114,13 +118,17 @@ class Comparison {
   }
 
  private:
+  [[nodiscard]] AttentionCall placed(const Target& target, AttentionCall call) const {
+    return schedule_.devices_stated ? std::move(call) : placed_on(target, std::move(call));
+  }
+
   void compute(CompareRow& row, CallTensors tensors) {
     row.a = serve(a_, tensors.call);
     HostTensor first(tensors.call.output.sizes(), tensors.call.output.dtype);
     std::memcpy(first.memory().data(), tensors.output.data(), first.memory().size());
     // What a left behind must not pass for what b computed.
     std::memset(tensors.output.data(), 0, tensors.output.size());
-    tensors.call = placed_on(b_.plan().target(), tensors.call);
+    tensors.call = placed(b_.plan().target(), tensors.call);
     row.b = serve(b_, tensors.call);
     if (!row.a.failure.empty() || !row.b.failure.empty()) return;
     row.computed = true;
@@ -158,7 +166,7 @@ Expected<void> check_fits(const CallSchedule& schedule, const Engine& a, const E
   const std::int64_t available = available_memory();
   for (const DistinctCall& distinct : schedule.distinct) {
     if (distinct.times == 0) continue;
-    const AttentionCall call = placed_on(a.target(), distinct.call);
+    const AttentionCall call = schedule.devices_stated ? distinct.call : placed_on(a.target(), distinct.call);
     const std::int64_t kernel =
         std::max(a.explain(call, distinct.role, 0).memory_bytes, b.explain(call, distinct.role, 0).memory_bytes);
     const std::int64_t twice = is_plain(call) ? call.query.bytes() : tensor_bytes(call) + call.query.bytes();
@@ -189,8 +197,6 @@ OutputError output_error(const TensorView& a, const TensorView& b, std::vector<O
 }
 
 std::vector<std::string> batch_verdicts(const std::vector<OutputError>& batch) {
-  constexpr double kRight = 0.05;
-  constexpr double kWrong = 0.5;
   std::vector<std::string> verdicts;
   const bool any_right = std::any_of(batch.begin(), batch.end(), [](const auto& e) { return e.relative_l1 < kRight; });
   for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -99,7 +99,7 @@ class ScheduleJob final : public Job {
     if (!scope) return fail(scope.error());
     std::vector<AttentionCall> calls;
     for (const DistinctCall& distinct : schedule_.distinct) {
-      calls.push_back(placed_on(scope->plan().target(), distinct.call));
+      calls.push_back(schedule_.devices_stated ? distinct.call : placed_on(scope->plan().target(), distinct.call));
     }
     const SparseOptions sparse = sparse_options_from(scope->plan().captured());
     if (auto fits = check_all(environment.engine, calls); !fits) return fail(fits.error());

@@ -240,6 +240,7 @@ CallSchedule make_schedule(const WrittenCall& written) {
   schedule.patterns.push_back({{0}, std::nullopt});
   schedule.forwards.push_back({written.role, written.step, 0});
   schedule.calls = 1;
+  schedule.devices_stated = true;
   return schedule;
 }
 

@@ -12,8 +12,7 @@
 
 namespace attn::app {
 
-/// A call that a generation makes once or many times. The tensors have no data and are on an accelerator; who runs
-/// the schedule puts them where the target has them.
+/// A call that a generation makes once or many times. The tensors have no data.
 struct DistinctCall {
   AttentionCall call;
   Role role = Role::transformer;
@@ -42,6 +41,7 @@ struct CallSchedule {
   std::vector<Pattern> patterns;
   std::vector<Forward> forwards;
   std::int64_t calls = 0;
+  bool devices_stated = false;  ///< the calls say where their tensors are; else they are where the target has them
 };
 
 /// Prompt encoding (role te, connectors too), denoiser steps, decoding (role vae, at the step after the last).

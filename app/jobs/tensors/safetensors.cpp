@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/tensors/safetensors.h"
 
+#include "app/jobs/files/atomic_file.h"
 #include "app/jobs/nearest.h"
 
 #include <algorithm>
@@ -212,34 +213,17 @@ Expected<HostTensor> SafetensorsFile::load(std::string_view name, Device device)
 }
 
 Expected<void> write_safetensors(const std::filesystem::path& path, std::string_view name, const TensorView& tensor) {
-  const std::string where = path.string();
   Json header;
   header[std::string(name)] = {{"dtype", stored_name(tensor.dtype)},
                                {"shape", std::vector<std::int64_t>(tensor.sizes().begin(), tensor.sizes().end())},
                                {"data_offsets", {0, tensor.bytes()}}};
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
-  const std::filesystem::path beside = where + ".part";
-  {
-    std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-    std::array<char, 8> length{};
-    for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(text.size() >> (8 * i));
-    file.write(length.data(), 8);
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-    if (tensor.bytes() > 0) file.write(static_cast<const char*>(tensor.data), tensor.bytes());
-    file.flush();
-    if (!file) {
-      std::error_code ignored;
-      std::filesystem::remove(beside, ignored);
-      return fail(where + ": cannot be written");
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(beside, path, error);
-  if (!error) return {};
-  std::error_code ignored;
-  std::filesystem::remove(beside, ignored);
-  return fail(where + ": cannot be written: " + error.message());
+  std::string bytes(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(text.size() >> (8 * i));
+  bytes += text;
+  if (tensor.bytes() > 0) bytes.append(static_cast<const char*>(tensor.data), static_cast<std::size_t>(tensor.bytes()));
+  return write_atomically(path, bytes);
 }
 
 }  // namespace attn::app

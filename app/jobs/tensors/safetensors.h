@@ -40,7 +40,7 @@ class SafetensorsFile {
   std::vector<StoredTensor> tensors_;
 };
 
-/// Writes one contiguous tensor, beside the target first and then moved over it.
+/// Writes a file with one contiguous tensor, atomically.
 [[nodiscard]] Expected<void> write_safetensors(const std::filesystem::path& path, std::string_view name,
                                                const TensorView& tensor);
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/engine/engine.h"
+
+#include <string>
+
+namespace attn::cli {
+
+/// Reads an SD.Next config.json into the engine's settings, all or none. Error: the file, the key and the value.
+[[nodiscard]] Expected<void> import_settings(const std::string& path, Engine& engine);
+
+}  // namespace attn::cli
