@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/simd/tile_math.h"
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -41,22 +43,31 @@ constexpr int kVectors = 2;
 #pragma GCC pop_options
 #endif
 
-const TileMath& best() noexcept {
+struct Versions {
+  std::array<const TileMath*, 3> list{};
+  std::size_t count = 0;
+};
+
+Versions find_versions() noexcept {
+  Versions found;
 #ifdef ATTN_X86_VERSIONS
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl")) {
-    return avx512::kMath;
+    found.list[found.count++] = &avx512::kMath;
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::kMath;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.list[found.count++] = &avx2::kMath;
 #endif
-  return baseline::kMath;
+  found.list[found.count++] = &baseline::kMath;
+  return found;
 }
 
 }  // namespace
 
-const TileMath& tile_math() noexcept {
-  static const TileMath& chosen = best();
-  return chosen;
+std::span<const TileMath* const> tile_math_versions() noexcept {
+  static const Versions versions = find_versions();
+  return {versions.list.data(), versions.count};
 }
+
+const TileMath& tile_math() noexcept { return *tile_math_versions().front(); }
 
 }  // namespace attn

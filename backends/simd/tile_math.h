@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace attn {
 
@@ -33,7 +34,10 @@ struct TileMath {
   void (*round_half_row)(float* values, std::int64_t count);
 };
 
-/// The best version that this processor runs. Chosen once.
+/// The versions that this processor runs, best first; the last is always the baseline. For tests and benchmarks.
+[[nodiscard]] std::span<const TileMath* const> tile_math_versions() noexcept;
+
+/// The best of them.
 [[nodiscard]] const TileMath& tile_math() noexcept;
 
 }  // namespace attn
