@@ -45,7 +45,7 @@ class Session {
  public:
   Session(Workbench& bench, ui::Theme& theme, QString folder, QString suffix)
       : bench_(bench), window_(bench.services(), theme), folder_(std::move(folder)), suffix_(std::move(suffix)) {
-    window_.resize(1680, 1050);
+    window_.arrange({1680, 1050});
     window_.show();
     settle();
   }
@@ -71,13 +71,15 @@ class Session {
   }
 
   bool pending() {
+    // A small model, so that its steps are seen to move on any host.
+    window_.workload().choose_model("sd-1.5");
     window_.workload().choose_work(ui::Work::all);
-    window_.workload().set_input("width", 512);
-    window_.workload().set_input("height", 512);
+    window_.workload().set_input("width", 256);
+    window_.workload().set_input("height", 256);
     window_.workload().run();
     const auto far_enough = [this] {
       for (const auto& share : bench_.services().trace.snapshot().shares) {
-        if (share.role == Role::transformer && share.step >= 2) return true;
+        if (share.role == Role::transformer && share.step >= 3) return true;
       }
       return !bench_.jobs().running();
     };
@@ -132,9 +134,9 @@ class Session {
   }
 
   bool small() {
-    window_.resize(1280, 720);
+    window_.arrange({1280, 720});
     const bool taken = take(window_, "window-1280x720");
-    window_.resize(1680, 1050);
+    window_.arrange({1680, 1050});
     return taken;
   }
 

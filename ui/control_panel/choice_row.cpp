@@ -2,11 +2,11 @@
 #include "ui/control_panel/choice_row.h"
 
 #include "ui/format/format.h"
-#include "ui/panel/dot.h"
-#include "ui/panel/elided_label.h"
 
 #include <QCheckBox>
 #include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
 
 namespace attn::ui {
 
@@ -17,7 +17,9 @@ ChoiceRow::ChoiceRow(EngineLink& link, const Theme& theme, const OptionState& st
   search_text_ += ' ' + text_of(choice).toLower();
   box_ = new QCheckBox(text_of(choice), this);
   box_->setAccessibleDescription(text_of(state.spec.help));
-  note_ = new ElidedLabel(this);
+  note_ = new QLabel(this);
+  note_->setWordWrap(true);
+  note_->setMinimumWidth(72);
   note_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   set_look(note_, "dim");
   row_->addWidget(box_);
@@ -46,13 +48,33 @@ void ChoiceRow::show_state(const OptionState& state) {
 
 void ChoiceRow::show_note(const QString& note, const char* look, const QString& tip) {
   note_->setText(note);
-  note_->set_tip(tip);
+  note_->setToolTip(tip);
   if (note_->property("look").toString() != QLatin1String(look)) set_look(note_, look);
 }
 
 void ChoiceRow::show_backend(const QString& name) {
-  dot_ = new Dot(theme_, name, this);
-  row_->insertWidget(1, dot_);
+  backend_ = name;
+  paint_dot();
+  connect(&theme_, &Theme::changed, this, &ChoiceRow::paint_dot);
+}
+
+void ChoiceRow::paint_dot() {
+  constexpr int kSide = 8;
+  constexpr int kGap = 4;
+  QIcon icon;
+  for (const qreal ratio : {1.0, 2.0, 3.0}) {
+    QPixmap dot(QSize(kSide + kGap, kSide) * ratio);
+    dot.setDevicePixelRatio(ratio);
+    dot.fill(Qt::transparent);
+    QPainter painter(&dot);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme_.backend(backend_));
+    painter.drawEllipse(QRectF(0, 0, kSide, kSide));
+    icon.addPixmap(dot);
+  }
+  box_->setIconSize({kSide + kGap, kSide});
+  box_->setIcon(icon);
 }
 
 QString ChoiceRow::note() const { return note_->text(); }

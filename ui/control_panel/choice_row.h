@@ -4,10 +4,9 @@
 #include "ui/control_panel/option_row.h"
 
 class QCheckBox;
+class QLabel;
 
 namespace attn::ui {
-
-class ElidedLabel;
 
 /// One choice of a list option: a check box, for a backend its colour, and on the right what it is on this target.
 class ChoiceRow final : public OptionRow {
@@ -28,12 +27,13 @@ class ChoiceRow final : public OptionRow {
 
  private:
   void set_choice(bool on);
+  void paint_dot();
 
   std::string choice_;
   OptionState state_;
   QCheckBox* box_;
-  QWidget* dot_ = nullptr;
-  ElidedLabel* note_;
+  QLabel* note_;
+  QString backend_;
 };
 
 }  // namespace attn::ui

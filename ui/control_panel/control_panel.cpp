@@ -50,7 +50,7 @@ ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, const Th
   QAction* glass = search_->addAction(theme.icon("search"), QLineEdit::LeadingPosition);
   connect(&theme, &Theme::changed, glass, [this, glass] { glass->setIcon(theme_.icon("search")); });
   auto* search_row = new QVBoxLayout;
-  search_row->setContentsMargins(12, 8, 12, 6);
+  search_row->setContentsMargins(12, 9, 12, 5);
   search_row->addWidget(search_);
   refusal_ = new QLabel(this);
   refusal_->setWordWrap(true);

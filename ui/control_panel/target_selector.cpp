@@ -45,6 +45,7 @@ TargetSelector::TargetSelector(EngineLink& link, const TargetList& targets, cons
   grid->addWidget(edited_, 0, 0);
   grid->addWidget(box_, 0, 1);
   grid->addWidget(facts_, 1, 1);
+  grid->setColumnMinimumWidth(0, 12);
   grid->setColumnStretch(1, 1);
   connect(box_, &QComboBox::activated, this, [this](int at) {
     const Target& chosen = targets_.targets()[static_cast<std::size_t>(at)];

@@ -11,6 +11,7 @@
 #include <QLineEdit>
 #include <QSignalBlocker>
 #include <QSlider>
+#include <QVBoxLayout>
 #include <QWheelEvent>
 #include <cmath>
 
@@ -103,6 +104,7 @@ NumberRow::NumberRow(EngineLink& link, const Theme& theme, const OptionState& st
   const OptionSpec& spec = state.spec;
   slider_ = new Calm<QSlider>(Qt::Horizontal, this);
   slider_->setFocusPolicy(Qt::ClickFocus);
+  slider_->setMinimumWidth(36);
   spin_ = new Calm<QDoubleSpinBox>(this);
   spin_->setDecimals(decimals_of(spec));
   spin_->setSingleStep(spec.step);
@@ -170,8 +172,11 @@ TextRow::TextRow(EngineLink& link, const Theme& theme, const OptionState& state,
     : ValueRow(link, theme, state, parent) {
   edit_ = new QLineEdit(this);
   edit_->setPlaceholderText(tr("empty"));
-  row_->addWidget(add_label(edit_), 2);
-  row_->addWidget(edit_, 3);
+  auto* column = new QVBoxLayout;
+  column->setSpacing(3);
+  column->addWidget(add_label(edit_));
+  column->addWidget(edit_);
+  row_->addLayout(column, 1);
   connect(edit_, &QLineEdit::editingFinished, this, [this] {
     if (utf8_of(edit_->text()) != value_text(state_.wanted)) commit(utf8_of(edit_->text()));
   });
@@ -181,6 +186,7 @@ void TextRow::show_value(const OptionValue& value) {
   const QString text = text_of(value_text(value));
   if (edit_->text() == text || (edit_->hasFocus() && edit_->isModified())) return;
   edit_->setText(text);
+  edit_->setCursorPosition(0);
 }
 
 }  // namespace attn::ui

@@ -22,6 +22,8 @@ QLabel* cell(const QString& text, const char* look, QWidget* parent) {
   return label;
 }
 
+QString spelled(std::string_view condition) { return text_of(condition).replace(">=", "≥").replace("<=", "≤"); }
+
 }  // namespace
 
 VerdictCard::VerdictCard(const Card& card, const Theme& theme, QWidget* parent)
@@ -32,8 +34,8 @@ VerdictCard::VerdictCard(const Card& card, const Theme& theme, QWidget* parent)
   grid->setVerticalSpacing(2);
   grid->setColumnMinimumWidth(0, 14);
   grid->setColumnMinimumWidth(1, 96);
-  grid->setColumnStretch(2, 1);
-  grid->setColumnStretch(3, 1);
+  grid->setColumnStretch(2, 6);
+  grid->setColumnStretch(3, 5);
   auto* head = new QHBoxLayout;
   head->addWidget(cell(card.name, "title", this));
   QLabel* outcome = cell(card.outcome, card.look, this);
@@ -45,7 +47,7 @@ VerdictCard::VerdictCard(const Card& card, const Theme& theme, QWidget* parent)
   for (const Verdict& check : card.checks) {
     grid->addWidget(cell(check.ok ? "✓" : "✗", check.ok ? "ok" : "bad", this), row, 0);
     grid->addWidget(cell(text_of(check.check), "", this), row, 1);
-    grid->addWidget(cell(text_of(check.required), "dim", this), row, 2);
+    grid->addWidget(cell(spelled(check.required), "dim", this), row, 2);
     grid->addWidget(cell(text_of(check.actual), check.ok ? "" : "title", this), row, 3);
     if (!check.ok) spoken << text_of(check.reason);
     ++row;

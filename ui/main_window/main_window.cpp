@@ -21,11 +21,13 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QPushButton>
+#include <QScreen>
 #include <QSettings>
 #include <QSplitter>
 #include <QTabBar>
 #include <QToolBar>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace attn::ui {
 
@@ -53,6 +55,7 @@ MainWindow::MainWindow(const Services& services, Theme& theme, std::unique_ptr<Q
   restore();
   take_run();
   status_->show_chain(text_of(services_.engine.plan()->chain()));
+  setFocus(Qt::OtherFocusReason);  // no control looks chosen before a person has chosen one
 }
 
 MainWindow::~MainWindow() = default;
@@ -149,7 +152,7 @@ void MainWindow::make_bars() {
   chain->setObjectName("chain_tool_bar");
   chain->setMovable(false);
   chain->setFloatable(false);
-  chain->setStyleSheet("QToolBar { padding: 0; border: none; spacing: 0; }");
+  chain->layout()->setContentsMargins(0, 0, 0, 0);
   chain_bar_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   chain->addWidget(chain_bar_);
   addToolBar(Qt::TopToolBarArea, chain);
@@ -222,7 +225,10 @@ void MainWindow::connect_panels() {
   connect(workload_, &WorkloadPanel::ran, this, [this](bool running) {
     run_->setEnabled(!running);
     stop_->setEnabled(running);
+    if (running) steps_->expect_steps(0);
   });
+  connect(workload_, &WorkloadPanel::progressed, steps_,
+          [this](const RunProgress& progress, double) { steps_->expect_steps(progress.steps); });
   stop_->setEnabled(false);
 }
 
@@ -268,7 +274,12 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 }
 
 void MainWindow::reset_layout() {
-  resize(1440, 900);
+  const QSize room = screen()->availableSize();
+  arrange(QSize(1680, 1050).boundedTo(room * 0.94));
+}
+
+void MainWindow::arrange(QSize size) {
+  resize(size);
   for (QDockWidget* dock : docks_) {
     dock->setFloating(false);
     dock->show();
@@ -276,9 +287,12 @@ void MainWindow::reset_layout() {
   addDockWidget(Qt::LeftDockWidgetArea, docks_[0]);
   addDockWidget(Qt::RightDockWidgetArea, docks_[1]);
   addDockWidget(Qt::BottomDockWidgetArea, docks_[2]);
-  resizeDocks({docks_[0], docks_[1]}, {322, 368}, Qt::Horizontal);
-  resizeDocks({docks_[2]}, {150}, Qt::Vertical);
-  center_->setSizes({220, 420});
+  // A fifth of the width each, within what their contents need and what they can use.
+  const int left = std::clamp(size.width() / 5, 296, 322);
+  const int right = std::clamp(size.width() * 9 / 40, 336, 368);
+  resizeDocks({docks_[0], docks_[1]}, {left, right}, Qt::Horizontal);
+  resizeDocks({docks_[2]}, {std::clamp(size.height() / 7, 104, 160)}, Qt::Vertical);
+  center_->setSizes({size.height() / 4, size.height() / 2});
 }
 
 void MainWindow::save() {

@@ -42,6 +42,8 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] RoutePanel& routes() noexcept { return *routes_; }
   [[nodiscard]] RouteSelection& selection() noexcept { return selection_; }
   [[nodiscard]] LogPanel& log() noexcept { return *log_; }
+  /// The default arrangement for a window of this size.
+  void arrange(QSize size);
   /// Opens the dialog, or brings it to the front.
   ExportDialog* open_export();
   ImportDialog* open_import();

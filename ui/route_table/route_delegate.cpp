@@ -85,9 +85,9 @@ void RouteDelegate::paint_requested(QPainter& painter, const QRect& box, const Q
 }
 
 void RouteDelegate::paint_share(QPainter& painter, const QRect& box, const QModelIndex& index) const {
-  constexpr int kText = 52;
+  constexpr int kText = 46;
   const double share = std::clamp(index.data(RouteModel::share_role).toDouble(), 0.0, 1.0);
-  const int room = std::max(0, box.width() - kText - 8);
+  const int room = std::max(0, box.width() - kText - 4);
   const double width = share > 0.0 ? std::max(2.0, share * room) : 0.0;
   painter.setPen(Qt::NoPen);
   painter.setBrush(theme_.backend(index.data(RouteModel::backend_role).toString()));
@@ -110,9 +110,9 @@ QSize RouteDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIn
     case RouteModel::requested:
       return {plain.width() + 10, plain.height()};
     case RouteModel::share:
-      return {150, plain.height()};
+      return {76, plain.height()};
     default:
-      return {plain.width() + 4, plain.height()};
+      return plain;
   }
 }
 

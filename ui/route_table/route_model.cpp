@@ -53,7 +53,8 @@ qint64 volume(const trace::EventShape& shape) {
 }
 
 QString variant_text(const trace::RouteRow& row) {
-  QString text = text_of(row.variant);
+  // A backend with one kernel names it after itself.
+  QString text = row.variant == row.executed ? QString() : text_of(row.variant);
   if (row.density < 1.0) {
     const QString kept = RouteModel::tr("%1 % kept").arg(qRound(row.density * 100.0));
     text = text.isEmpty() ? kept : text + " · " + kept;

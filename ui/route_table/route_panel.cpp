@@ -16,6 +16,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <array>
 
 namespace attn::ui {
 
@@ -122,14 +123,12 @@ void RoutePanel::set_run(const trace::TraceSnapshot& run) {
 void RoutePanel::fit_columns() {
   if (fitted_) return;
   fitted_ = true;
-  view_->resizeColumnsToContents();
-  // Room for what later rows may hold.
-  for (const auto& [column, least] :
-       {std::pair{RouteModel::executed, 170}, std::pair{RouteModel::requested, 84}, std::pair{RouteModel::role, 88},
-        std::pair{RouteModel::steps, 52}, std::pair{RouteModel::query, 118}, std::pair{RouteModel::key, 118},
-        std::pair{RouteModel::mask, 60}, std::pair{RouteModel::strides, 88}, std::pair{RouteModel::calls, 60},
-        std::pair{RouteModel::time, 72}}) {
-    if (view_->columnWidth(column) < least) view_->setColumnWidth(column, least);
+  const QAbstractItemView& contents = *view_;
+  // Room for what later rows may hold; all of it fits beside both docks at 1680.
+  static constexpr std::array<int, RouteModel::kColumns> kLeast{166, 78, 86, 48, 116, 116, 46, 56, 82, 54, 62, 76};
+  for (int column = 0; column < RouteModel::kColumns; ++column) {
+    view_->setColumnWidth(column,
+                          std::max(kLeast[static_cast<std::size_t>(column)], contents.sizeHintForColumn(column)));
   }
 }
 

@@ -52,16 +52,21 @@ StepBars::StepBars(const trace::TraceSnapshot& run) {
   for (const StepBar& bar : bars_) peak_ = std::max(peak_, bar.total);
 }
 
+double StepBars::pitch(const QRectF& plot) const {
+  constexpr double kWidest = 44.0;
+  return std::min(plot.width() / static_cast<double>(std::max<std::size_t>(1, std::max(bars_.size(), expected_))),
+                  kWidest);
+}
+
 QRectF StepBars::column(std::size_t at, const QRectF& plot) const {
-  const double pitch = std::min(plot.width() / static_cast<double>(bars_.size()), 44.0);
-  const double gap = pitch > 6.0 ? std::max(2.0, pitch * 0.18) : (pitch > 2.0 ? 1.0 : 0.0);
-  return {plot.left() + pitch * static_cast<double>(at) + gap / 2.0, plot.top(), pitch - gap, plot.height()};
+  const double step = pitch(plot);
+  const double gap = step > 6.0 ? std::max(2.0, step * 0.18) : (step > 2.0 ? 1.0 : 0.0);
+  return {plot.left() + step * static_cast<double>(at) + gap / 2.0, plot.top(), step - gap, plot.height()};
 }
 
 int StepBars::at(double x, const QRectF& plot) const {
   if (bars_.empty() || x < plot.left()) return -1;
-  const double pitch = std::min(plot.width() / static_cast<double>(bars_.size()), 44.0);
-  const auto index = static_cast<int>(std::floor((x - plot.left()) / pitch));
+  const auto index = static_cast<int>(std::floor((x - plot.left()) / pitch(plot)));
   return index < static_cast<int>(bars_.size()) ? index : -1;
 }
 

@@ -35,16 +35,22 @@ class StepBars {
   [[nodiscard]] bool in_seconds() const noexcept { return in_seconds_; }
   [[nodiscard]] double peak() const noexcept { return peak_; }
 
+  /// Keeps room for bars that are still to come, so that those that are there do not move when they come.
+  void expect(std::size_t bars) noexcept { expected_ = bars; }
+
   /// Left edge and width of bar `at` in `plot`, whatever its height.
   [[nodiscard]] QRectF column(std::size_t at, const QRectF& plot) const;
   /// Index of the bar whose column holds x; -1 for none.
   [[nodiscard]] int at(double x, const QRectF& plot) const;
 
  private:
+  [[nodiscard]] double pitch(const QRectF& plot) const;
+
   std::vector<StepBar> bars_;
   std::vector<QString> backends_;
   bool in_seconds_ = false;
   double peak_ = 0.0;
+  std::size_t expected_ = 0;
 };
 
 }  // namespace attn::ui

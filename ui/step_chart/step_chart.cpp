@@ -49,6 +49,11 @@ void StepPlot::set_bars(StepBars bars) {
   update();
 }
 
+void StepPlot::expect(std::size_t bars) {
+  bars_.expect(bars);
+  update();
+}
+
 QString StepPlot::value_text(double value) const {
   return bars_.in_seconds() ? seconds_text(value) : counted(std::llround(value), tr("call"));
 }
@@ -171,8 +176,15 @@ StepChart::StepChart(const Theme& theme, QWidget* parent) : QWidget(parent) {
   column->addWidget(stack_, 1);
 }
 
+void StepChart::expect_steps(int steps) {
+  if (steps == expected_steps_) return;
+  expected_steps_ = steps;
+  plot_->expect(steps > 0 ? static_cast<std::size_t>(steps) + 2 : 0);  // and text encoders and VAE
+}
+
 void StepChart::set_run(const trace::TraceSnapshot& run) {
   StepBars bars(run);
+  bars.expect(expected_steps_ > 0 ? static_cast<std::size_t>(expected_steps_) + 2 : 0);
   stack_->setCurrentIndex(bars.bars().empty() ? 0 : 1);
   title_->set_facts(bars.bars().empty() ? QString() : (bars.in_seconds() ? tr("time per step") : tr("calls per step")));
   if (bars.bars() != plot_->bars().bars()) plot_->set_bars(std::move(bars));

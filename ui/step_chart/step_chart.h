@@ -19,6 +19,7 @@ class StepPlot final : public QWidget {
  public:
   StepPlot(const Theme& theme, QWidget* parent = nullptr);
   void set_bars(StepBars bars);
+  void expect(std::size_t bars);
   [[nodiscard]] const StepBars& bars() const noexcept { return bars_; }
 
  protected:
@@ -45,11 +46,14 @@ class StepChart final : public QWidget {
  public:
   StepChart(const Theme& theme, QWidget* parent = nullptr);
   void set_run(const trace::TraceSnapshot& run);
+  /// How many steps the run will have; 0: not known.
+  void expect_steps(int steps);
 
  private:
   PanelTitle* title_;
   QStackedWidget* stack_;
   StepPlot* plot_;
+  int expected_steps_ = 0;
 };
 
 }  // namespace attn::ui

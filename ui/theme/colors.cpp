@@ -22,7 +22,7 @@ constexpr std::array<InkRow, kInks> kInkTable{{
     {Ink::hover, "hover", 0xff333840, 0xffe4e8ed},
     {Ink::line, "line", 0xff3a4049, 0xffd3d8df},
     {Ink::text, "text", 0xffdfe3e8, 0xff1f2328},
-    {Ink::dim, "dim", 0xff9ba4b0, 0xff59636f},
+    {Ink::dim, "dim", 0xffa6aeb9, 0xff59636f},
     {Ink::faint, "faint", 0xff6f7884, 0xff8b95a1},
     {Ink::accent, "accent", 0xff5aa9ff, 0xff0b66d0},
     {Ink::accent_fill, "accent_fill", 0xff1f6fd0, 0xff0b66d0},

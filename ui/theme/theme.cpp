@@ -118,6 +118,8 @@ QIcon Theme::icon(const QString& name, Ink ink) const {
 
 void set_look(QWidget* widget, const char* look) {
   widget->setProperty("look", QString::fromLatin1(look));
+  // A plain QWidget paints no background of a style sheet unless it is told to.
+  if (QLatin1String(look) == QLatin1String("panel")) widget->setAttribute(Qt::WA_StyledBackground);
   if (widget->testAttribute(Qt::WA_WState_Polished)) {
     widget->style()->unpolish(widget);
     widget->style()->polish(widget);

@@ -24,7 +24,7 @@ namespace {
 
 /// Inputs that people change every day; the others stand behind "More".
 bool is_rare(const ModelInput& input) {
-  static const QStringList kCommon{"width", "height", "steps", "batch", "cfg"};
+  static const QStringList kCommon{"width", "height", "steps", "batch"};
   return !(kCommon.contains(input.key) || (input.key == "frames" && input.value > 1.0));
 }
 
