@@ -19,6 +19,7 @@ struct SideOptions {
   std::optional<std::string> overrides;
   std::vector<std::string> sets;
 
+  [[nodiscard]] bool empty() const { return shorthand.empty() && !overrides && sets.empty(); }
   void add(CLI::App& command, const std::string& name, const std::string& what) {
     command.add_option("--" + name, shorthand, what)->type_name("SPEC");
     command.add_option("--" + name + "-overrides", overrides, "Backends of side " + name)->type_name("A,B");
@@ -35,7 +36,7 @@ struct CompareCommand {
 };
 
 /// "sage,flash" are overrides; "overrides=sage; sdnq_attention_smooth_k=false; target=l40s" are pairs.
-Expected<ChainOptions> side_of(const ChainOptions& shared, const SideOptions& side, const std::string& name) {
+ChainOptions side_of(const ChainOptions& shared, const SideOptions& side) {
   ChainOptions options = shared;
   for (const std::string& part : split(side.shorthand, ';')) {
     const std::size_t equals = part.find('=');
@@ -53,10 +54,6 @@ Expected<ChainOptions> side_of(const ChainOptions& shared, const SideOptions& si
   }
   if (side.overrides) options.overrides = side.overrides;
   options.sets.insert(options.sets.end(), side.sets.begin(), side.sets.end());
-  if (!options.overrides && options.import_file.empty()) {
-    if (name == "b") return fail("--b is missing; write what the second chain has, such as --b sage,sdnq");
-    options.overrides = "none";
-  }
   return options;
 }
 
@@ -145,7 +142,7 @@ void print_result(const app::CompareResult& result, const std::string& title, bo
   }
   print_table(headings, rows, {1, 5, 6, 7, 8, 9, 10});
   for (const app::CompareRow& row : result.rows) {
-    if (row.batch.size() > 1) {
+    if (row.batch.size() > 1 && !(row.error.max_abs == 0.0)) {
       std::cout << "\n" << row.call << "\n  max error per batch element:";
       for (std::size_t i = 0; i < row.batch.size(); ++i)
         std::cout << " b" << i << " " << number_text(row.batch[i].max_abs);
@@ -162,15 +159,18 @@ void print_result(const app::CompareResult& result, const std::string& title, bo
 int run_compare(const CompareCommand& options, const Expected<app::ProfileLibrary>& library) {
   const auto schedule = read_job(options.job, library);
   if (!schedule) return say(Exit::wrong, schedule.error());
-  const auto side_a = side_of(options.chain, options.a, "a");
-  const auto side_b = side_of(options.chain, options.b, "b");
-  if (!side_a || !side_b) return say(Exit::wrong, !side_a ? side_a.error() : side_b.error());
+  if (options.b.empty())
+    return say(Exit::wrong, "--b is missing; write what the second chain has, such as --b sage,sdnq");
+  ChainOptions side_a = side_of(options.chain, options.a);
+  if (!side_a.overrides && side_a.import_file.empty()) side_a.overrides = "none";
+  ChainOptions side_b = side_of(options.chain, options.b);
+  if (!side_b.overrides && side_b.import_file.empty()) side_b.overrides = side_a.overrides;
   const auto sink = make_sink(options.chain);
   if (!sink) return say(Exit::wrong, sink.error());
   const Interrupt interrupt;
-  const auto a = make_engine(*side_a, *sink);
+  const auto a = make_engine(side_a, *sink);
   if (!a) return say(Exit::wrong, "side a: " + a.error());
-  const auto b = make_engine(*side_b, *sink);
+  const auto b = make_engine(side_b, *sink);
   if (!b) return say(Exit::wrong, "side b: " + b.error());
   app::CompareOptions compare;
   compare.compute = options.compute != "none";
@@ -203,7 +203,7 @@ void add_compare(CLI::App& program, Command& command, const Profiles& profiles, 
   auto options = std::make_shared<CompareCommand>();
   options->job.add(*sub, with_inputs && profiles() ? &*profiles() : nullptr);
   options->a.add(*sub, "a", "The first chain; plain sdpa when it is left out");
-  options->b.add(*sub, "b", "The second chain");
+  options->b.add(*sub, "b", "The second chain; without overrides of its own it has those of the first");
   sub->add_option("--compute", options->compute, "none compares routes only")
       ->check(CLI::IsMember({"representatives", "none"}))
       ->capture_default_str();

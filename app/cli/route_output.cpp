@@ -108,7 +108,9 @@ void print_routes(const JobReport& report, const trace::TraceSnapshot& snapshot)
     rows.back().push_back(row.computed_calls > 0 ? seconds_text(total_seconds(row)) : "");
   }
   print_table(headings, rows, {3, 9, 10});
-  std::cout << "\n" << snapshot.calls << " calls, " << snapshot.routes.size() << " routes";
+  std::cout << "\n"
+            << snapshot.calls << (snapshot.calls == 1 ? " call, " : " calls, ") << snapshot.routes.size()
+            << (snapshot.routes.size() == 1 ? " route" : " routes");
   if (report.computed) std::cout << ", " << seconds_text(total) << " in attention on this host";
   if (snapshot.dropped > 0) std::cout << ", " << snapshot.dropped << " events dropped";
   if (report.outcome != "finished") std::cout << ", " << report.outcome;
