@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/simd/exact_kernel.h"
 
-#include "backends/simd/tiled_attention.h"
+#include "backends/simd/exact_tiles.h"
 
 #include <new>
 
@@ -16,7 +16,7 @@ KernelResult ExactKernel::run(const AttentionCall& call, const BlockSelection* s
   if (result.failure.empty()) result.failure = refusal(call, selection);
   if (!result.failure.empty()) return result;
   try {
-    tiled_attention(call, selection, ExactOperands(call), Arithmetic{});
+    exact_attention(call, selection);
   } catch (const std::bad_alloc&) {
     result.failure = kOutOfMemory;
   }

@@ -45,10 +45,14 @@ HWY_INLINE void ScaleRow(const float* from, std::int64_t count, float factor, fl
 /// One row whose elements lie one after another. Only the three dtypes of attention inputs.
 HWY_INLINE void LoadRow(DType dtype, const void* from, std::int64_t count, float factor, float* to) {
   switch (dtype) {
-    case DType::float32: return ScaleRow(static_cast<const float*>(from), count, factor, to);
-    case DType::bfloat16: return WidenRow(static_cast<const hwy::bfloat16_t*>(from), count, factor, to);
-    case DType::float16: return WidenRow(static_cast<const hwy::float16_t*>(from), count, factor, to);
-    default: return;
+    case DType::float32:
+      return ScaleRow(static_cast<const float*>(from), count, factor, to);
+    case DType::bfloat16:
+      return WidenRow(static_cast<const hwy::bfloat16_t*>(from), count, factor, to);
+    case DType::float16:
+      return WidenRow(static_cast<const hwy::float16_t*>(from), count, factor, to);
+    default:
+      return;
   }
 }
 

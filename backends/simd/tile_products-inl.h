@@ -7,7 +7,7 @@
 #define ATTN_TILE_PRODUCTS_INL_H
 #endif
 
-#include "backends/simd/exact_tiles.h"
+#include "backends/simd/tile_task.h"
 
 #include <hwy/highway.h>
 
@@ -142,14 +142,20 @@ void ValuePanel(const float* probabilities, std::int64_t probability_step, const
 template <class Body>
 HWY_INLINE void WithVectors(int vectors, Body body) {
   switch (vectors) {
-    case 1: return body(std::integral_constant<int, 1>{});
-    case 2: return body(std::integral_constant<int, 2>{});
-    case 3: return body(std::integral_constant<int, 3>{});
+    case 1:
+      return body(std::integral_constant<int, 1>{});
+    case 2:
+      return body(std::integral_constant<int, 2>{});
+    case 3:
+      return body(std::integral_constant<int, 3>{});
 #if HWY_TARGET <= HWY_AVX3
-    case 4: return body(std::integral_constant<int, 4>{});
-    case 5: return body(std::integral_constant<int, 5>{});
+    case 4:
+      return body(std::integral_constant<int, 4>{});
+    case 5:
+      return body(std::integral_constant<int, 5>{});
 #endif
-    default: return;
+    default:
+      return;
   }
 }
 

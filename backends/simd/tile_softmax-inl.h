@@ -7,7 +7,7 @@
 #define ATTN_TILE_SOFTMAX_INL_H
 #endif
 
-#include "backends/simd/exact_tiles.h"
+#include "backends/simd/tile_task.h"
 #include "backends/simd/vector_exp-inl.h"
 
 #include <hwy/highway.h>
@@ -20,6 +20,20 @@ HWY_BEFORE_NAMESPACE();
 namespace attn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// An infinite score takes all the weight, shared between equals: the limit that inf - inf would hide.
+HWY_NOINLINE float SoftmaxInfiniteRow(float* scores, std::int64_t count, float* maximum, float* sum) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float rescale = *maximum == kInfinity ? 1.0F : 0.0F;
+  float total = *sum * rescale;
+  for (std::int64_t j = 0; j < count; ++j) {
+    if (scores[j] == scores[j]) scores[j] = scores[j] == kInfinity ? 1.0F : 0.0F;
+    total += scores[j];
+  }
+  *maximum = kInfinity;
+  *sum = total;
+  return rescale;
+}
 
 /// Turns base-2 scores into 2^(score - maximum), moves the row's state on and returns the factor for what was summed
 /// before (Milakov and Gimelshein, arXiv 1805.02867). `count` is a multiple of the vector; four independent chains,
@@ -39,6 +53,7 @@ HWY_INLINE float SoftmaxRow(float* HWY_RESTRICT scores, std::int64_t count, floa
   for (std::int64_t j = four; j < count; j += lanes) m0 = hn::Max(m0, hn::LoadU(d, scores + j));
   const V top = hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3)));
   const float largest = hn::GetLane(top);
+  if (largest == std::numeric_limits<float>::infinity()) return SoftmaxInfiniteRow(scores, count, maximum, sum);
   // A row without any allowed key yet: every score is minus infinity, and so must every difference be.
   const float base = largest == -std::numeric_limits<float>::infinity() ? 0.0F : largest;
   const V shift = hn::Set(d, base);
