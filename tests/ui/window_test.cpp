@@ -18,6 +18,7 @@
 #include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QTableView>
 #include <QTemporaryDir>
 
@@ -318,7 +319,8 @@ class WindowTest : public QObject {
     target->setCurrentIndex(at);
     emit target->activated(at);
     b.click(b.box("sdp_overrides/Triton Flash attention"));
-    QTRY_COMPARE(b.chain(), QString("triton>sdpa"));
+    // Dynamic attention is this architecture's default.
+    QTRY_COMPARE(b.chain(), QString("triton>dynamic"));
     QTRY_VERIFY(says("ready"));
   }
 
@@ -331,6 +333,28 @@ class WindowTest : public QObject {
     QVERIFY(b.find<QWidget>("sdnq_attention_use_hadamard")->isVisible());
     search->clear();
     QTRY_VERIFY(b.find<QWidget>("sparse_attention_budget")->isVisible());
+  }
+
+  void the_log_follows_unless_it_was_scrolled_away() {
+    const BenchWindow b(*theme_);
+    LogView* view = b.window->log().all();
+    const auto push = [&](int lines) {
+      for (int i = 0; i < lines; ++i) b.bench->services().log.push({LogLevel::debug, "line " + std::to_string(i)});
+    };
+    push(200);
+    QTRY_VERIFY(view->blockCount() > 200);
+    QVERIFY(view->follows());
+    view->verticalScrollBar()->setValue(10);
+    push(100);
+    QTRY_VERIFY(view->blockCount() > 300);
+    QCOMPARE(view->verticalScrollBar()->value(), 10);
+    push(20000);
+    QTRY_COMPARE(view->blockCount(), 5000);
+    view->verticalScrollBar()->setValue(view->verticalScrollBar()->maximum());
+    b.bench->services().log.push({LogLevel::warning, "careful"});
+    QTRY_VERIFY(view->toPlainText().endsWith("careful"));
+    QVERIFY(view->follows());
+    QVERIFY(b.window->log().problems()->toPlainText().contains("careful"));
   }
 
   void rows_are_copied_as_a_table() {
@@ -373,6 +397,7 @@ class WindowTest : public QObject {
                            qobject_cast<const QAbstractSpinBox*>(widget) != nullptr ||
                            qobject_cast<const QComboBox*>(widget) != nullptr;
       if (!control || qobject_cast<const QComboBox*>(widget->parentWidget()) != nullptr) continue;
+      if (qobject_cast<const QLineEdit*>(widget->parentWidget()) != nullptr) continue;  // Qt's own icons in a line
       const auto* button = qobject_cast<const QAbstractButton*>(widget);
       const bool named = !widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty());
       QVERIFY2(named, qPrintable(QString("%1 %2").arg(widget->metaObject()->className(), widget->objectName())));

@@ -22,7 +22,9 @@ QLabel* cell(const QString& text, const char* look, QWidget* parent) {
   return label;
 }
 
-QString spelled(std::string_view condition) { return text_of(condition).replace(">=", "≥").replace("<=", "≤"); }
+QString spelled(std::string_view condition) {
+  return text_of(condition).replace(">= ", "≥\u202f").replace("<= ", "≤\u202f").replace("> ", ">\u202f");
+}
 
 }  // namespace
 
@@ -34,8 +36,8 @@ VerdictCard::VerdictCard(const Card& card, const Theme& theme, QWidget* parent)
   grid->setVerticalSpacing(2);
   grid->setColumnMinimumWidth(0, 14);
   grid->setColumnMinimumWidth(1, 96);
-  grid->setColumnStretch(2, 6);
-  grid->setColumnStretch(3, 5);
+  grid->setColumnStretch(2, 1);
+  grid->setColumnStretch(3, 1);
   auto* head = new QHBoxLayout;
   head->addWidget(cell(card.name, "title", this));
   QLabel* outcome = cell(card.outcome, card.look, this);

@@ -21,14 +21,17 @@ LogView::LogView(const Theme& theme, const QString& name, QWidget* parent) : QPl
   setFont(theme.fixed_font());
   document()->setDefaultFont(theme.fixed_font());
   connect(&theme_, &Theme::changed, this, &LogView::rewrite);
-  connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] { emit follow_changed(follows()); });
+  connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] {
+    following_ = follows();
+    emit follow_changed(following_);
+  });
 }
 
 bool LogView::follows() const { return verticalScrollBar()->value() >= verticalScrollBar()->maximum(); }
 
 void LogView::append(const std::vector<LogLine>& lines) {
   if (lines.empty()) return;
-  const bool following = follows();
+  const bool following = following_;
   const int held = verticalScrollBar()->value();
   const int blocks_before = blockCount();
   QTextCursor cursor(document());
@@ -67,6 +70,13 @@ void LogView::rewrite() {
   for (const LogLine& line : lines_) write(line, cursor);
   cursor.endEditBlock();
   verticalScrollBar()->setValue(following ? verticalScrollBar()->maximum() : held);
+}
+
+void LogView::resizeEvent(QResizeEvent* event) {
+  const bool following = following_;
+  QPlainTextEdit::resizeEvent(event);
+  if (following) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+  following_ = following;
 }
 
 void LogView::paintEvent(QPaintEvent* event) {

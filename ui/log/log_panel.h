@@ -23,6 +23,7 @@ class LogView final : public QPlainTextEdit {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void write(const LogLine& line, QTextCursor& cursor);
@@ -30,6 +31,7 @@ class LogView final : public QPlainTextEdit {
 
   static constexpr int kBound = 5000;
   const Theme& theme_;
+  bool following_ = true;      ///< as the last scroll left it; a resize keeps it
   std::deque<LogLine> lines_;  ///< kept to be written again in another theme's colours
 };
 

@@ -83,6 +83,7 @@ void StepPlot::paintEvent(QPaintEvent*) {
 void StepPlot::paint_grid(QPainter& painter, const QRectF& plot) const {
   painter.setFont(theme_.small_font());
   double tick = tick_of(bars_.peak(), std::clamp(static_cast<int>(plot.height() / 26.0), 1, 5));
+  if (tick > bars_.peak()) tick = bars_.peak();
   if (!bars_.in_seconds()) tick = std::max(1.0, tick);
   for (double value = 0.0; value <= bars_.peak() * 1.0001; value += tick) {
     const double y = plot.bottom() - value / bars_.peak() * plot.height();
