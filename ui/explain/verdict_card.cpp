@@ -23,7 +23,7 @@ QLabel* cell(const QString& text, const char* look, QWidget* parent) {
 }
 
 QString spelled(std::string_view condition) {
-  return text_of(condition).replace(">= ", "≥\u202f").replace("<= ", "≤\u202f").replace("> ", ">\u202f");
+  return text_of(condition).replace(">= ", "≥\u00a0").replace("<= ", "≤\u00a0").replace("> ", ">\u00a0");
 }
 
 }  // namespace

@@ -288,8 +288,8 @@ void MainWindow::arrange(QSize size) {
   addDockWidget(Qt::RightDockWidgetArea, docks_[1]);
   addDockWidget(Qt::BottomDockWidgetArea, docks_[2]);
   // A fifth of the width each, within what their contents need and what they can use.
-  const int left = std::clamp(size.width() / 5, 308, 322);
-  const int right = std::clamp(size.width() * 9 / 40, 336, 368);
+  const int left = std::clamp(size.width() / 5, 308, 318);
+  const int right = std::clamp(size.width() * 9 / 40, 336, 356);
   resizeDocks({docks_[0], docks_[1]}, {left, right}, Qt::Horizontal);
   resizeDocks({docks_[2]}, {std::clamp(size.height() / 7, 104, 160)}, Qt::Vertical);
   center_->setSizes({size.height() / 4, size.height() / 2});

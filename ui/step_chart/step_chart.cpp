@@ -126,7 +126,7 @@ void StepPlot::paint_names(QPainter& painter, const QRectF& plot) const {
     const double left = std::min(column.center().x() - width / 2.0, plot.right() - width);
     if (left < free_from) continue;
     painter.drawText(QRectF(left, plot.bottom() + 2, width + 2, kNames), Qt::AlignLeft | Qt::AlignVCenter, name);
-    free_from = left + width + 10.0;
+    free_from = left + width + 6.0;
   }
 }
 
