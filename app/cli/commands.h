@@ -26,6 +26,7 @@ void add_compare(CLI::App& program, Command& command, const Profiles& profiles, 
 void add_export(CLI::App& program, Command& command);
 void add_import(CLI::App& program, Command& command);
 void add_report(CLI::App& program, Command& command);
+void add_sparse(CLI::App& program, Command& command);
 void add_gui(CLI::App& program, Command& command);
 
 }  // namespace attn::cli
