@@ -3,6 +3,7 @@
 
 #include "backends/sage/sage_variant.h"
 #include "backends/simd/exact_kernel.h"
+#include "backends/simd/int8_tiles.h"
 #include "backends/simd/quantise.h"
 #include "backends/simd/rounding.h"
 
@@ -79,7 +80,11 @@ class SageKernel final : public AttentionKernel {
     if (result.failure.empty()) result.failure = refusal(call, selection);
     if (!result.failure.empty()) return result;
     try {
-      tiled_attention(call, nullptr, SageOperands(call, variant_), arithmetic_);
+      if (variant_.value_range == 0.0F && variant_.accumulator == Accumulator::fp32) {
+        int8_attention(call, nullptr, sage_int8(variant_, call));
+      } else {
+        tiled_attention(call, nullptr, SageOperands(call, variant_), arithmetic_);
+      }
     } catch (const std::bad_alloc&) {
       result.failure = kOutOfMemory;
     }

@@ -92,4 +92,22 @@ Expected<SageVariant> sage_variant_for(const Target& target) {
               std::to_string(*target.capability % 10) + "; there are kernels for 8.0, 8.6, 8.9, 9.0, 12.0 and 12.1");
 }
 
+Int8Arithmetic sage_int8(const SageVariant& variant, const AttentionCall& call) noexcept {
+  Int8Arithmetic how;
+  how.values = Int8Values::fp16;
+  how.key_width = call.head_dim();
+  how.value_width = call.value_dim();
+  how.scheme.query_block = variant.query_block;
+  how.scheme.key_block = variant.key_block;
+  for (int i = 0; i < Int8Scheme::kMostTokens; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (i < variant.query_block) how.scheme.query_group[at] = static_cast<std::uint8_t>(query_group(variant, i));
+    if (i < variant.key_block) how.scheme.key_group[at] = static_cast<std::uint8_t>(key_group(variant, i));
+  }
+  if (variant.granularity == SageGranularity::per_warp) how.scheme.least_largest = kEpsilon;
+  if (variant.granularity == SageGranularity::per_thread) how.scheme.added = kEpsilon;
+  how.scheme.half_away = variant.granularity != SageGranularity::per_warp;
+  return how;
+}
+
 }  // namespace attn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "backends/simd/int8_tiles.h"
 #include "backends/simd/tiled_attention.h"
 #include "core/registry/target.h"
 #include "core/tensor/expected.h"
@@ -41,5 +42,8 @@ void quantise_sage(const SageVariant& variant, bool keys, float* rows, std::int6
 /// The kernel for a target: by compute capability on cuda, Triton elsewhere. The error says which capabilities have
 /// one.
 [[nodiscard]] Expected<SageVariant> sage_variant_for(const Target& target);
+
+/// A variant with fp16 values and fp32 sums, for the INT8 kernel.
+[[nodiscard]] Int8Arithmetic sage_int8(const SageVariant& variant, const AttentionCall& call) noexcept;
 
 }  // namespace attn

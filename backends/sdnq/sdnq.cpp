@@ -4,6 +4,7 @@
 #include "backends/sdnq/sdnq_operands.h"
 #include "backends/sdnq/sdnq_options.h"
 #include "backends/simd/exact_kernel.h"
+#include "backends/simd/int8_tiles.h"
 
 #include <array>
 #include <new>
@@ -37,7 +38,12 @@ class SdnqKernel final : public AttentionKernel {
     result.failure = refusal(call, selection);
     if (!result.failure.empty()) return result;
     try {
-      tiled_attention(call, selection, SdnqOperands(call, options_), sdnq_arithmetic(options_, call.value.dtype));
+      const std::optional<Int8Arithmetic> int8 = sdnq_int8(options_, call);
+      if (int8 && int8_takes(selection, *int8)) {
+        int8_attention(call, selection, *int8);
+      } else {
+        tiled_attention(call, selection, SdnqOperands(call, options_), sdnq_arithmetic(options_, call.value.dtype));
+      }
     } catch (const std::bad_alloc&) {
       result.failure = kOutOfMemory;
     }

@@ -16,8 +16,6 @@ std::int64_t power_of_two(std::int64_t size) noexcept {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))));
 }
 
-std::int64_t whole_vectors(std::int64_t size) noexcept { return (size + 15) / 16 * 16; }
-
 }  // namespace
 
 SdnqOperands::SdnqOperands(const AttentionCall& call, const SdnqOptions& options)
@@ -107,6 +105,34 @@ Arithmetic sdnq_arithmetic(const SdnqOptions& options, DType value_dtype) noexce
         how.value_range = kHalfRange;
       }
       break;
+  }
+  return how;
+}
+
+std::optional<Int8Arithmetic> sdnq_int8(const SdnqOptions& options, const AttentionCall& call) noexcept {
+  const bool in_fp32 =
+      options.quantize_fp32 || (call.query.dtype == DType::float32 && call.key.dtype == DType::float32);
+  const bool values = options.pv == NumberFormat::int8 || (options.pv == NumberFormat::none && !options.use_fp16_accum);
+  if (options.qk != NumberFormat::int8 || !in_fp32 || !values) return std::nullopt;
+  if (options.pv == NumberFormat::int8 && !options.quantize_fp32 && call.value.dtype != DType::float32) {
+    return std::nullopt;
+  }
+  Int8Arithmetic how;
+  how.smooth_keys = options.smooth_k;
+  how.key_width = call.head_dim();
+  how.value_width = call.value_dim();
+  if (options.pv == NumberFormat::int8)
+    how.values = Int8Values::int8;
+  else if (call.value.dtype == DType::float16)
+    how.values = Int8Values::fp16;
+  else if (call.value.dtype == DType::bfloat16)
+    how.values = Int8Values::bf16;
+  if (!options.use_hadamard) return how;
+  how.key_width = power_of_two(call.head_dim());
+  how.key_group = hadamard_group(options.hadamard_group_size, how.key_width);
+  if (options.pv == NumberFormat::int8) {
+    how.value_width = power_of_two(call.value_dim());
+    how.value_group = hadamard_group(std::max<std::int64_t>(how.key_group, 1), how.value_width);
   }
   return how;
 }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include "backends/sdnq/sdnq_options.h"
+#include "backends/simd/int8_tiles.h"
 #include "backends/simd/tiled_attention.h"
+
+#include <optional>
 
 namespace attn {
 
@@ -31,5 +34,9 @@ class SdnqOperands final : public OperandSource {
 
 /// The arithmetic inside a tile for these options and a call's value dtype.
 [[nodiscard]] Arithmetic sdnq_arithmetic(const SdnqOptions& options, DType value_dtype) noexcept;
+
+/// The same arithmetic for the INT8 kernel, where it has it: INT8 scores quantised in fp32, values as they are or INT8
+/// too, and fp32 sums.
+[[nodiscard]] std::optional<Int8Arithmetic> sdnq_int8(const SdnqOptions& options, const AttentionCall& call) noexcept;
 
 }  // namespace attn

@@ -251,8 +251,8 @@ class AttentionPass {
   int panel_count_ = 0;
 };
 
-/// Multiplies rows by the inverse of their sums and stores them in the output's dtype.
-HWY_INLINE void StoreRows(const TileTask& t, float* sums, std::int64_t step) {
+/// Stores the rows of a task in the output's dtype.
+HWY_INLINE void StoreRows(const TileTask& t, const float* sums, std::int64_t step) {
   const TensorView& out = t.call.output;
   const std::int64_t offset = head_offset(out, t.batch, t.head);
   for (std::int64_t r = 0; r < t.rows; ++r) store_row(out, offset, t.first_row + r, sums + r * step);

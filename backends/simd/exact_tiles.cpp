@@ -13,6 +13,7 @@
 #include <hwy/highway.h>
 
 #include "backends/simd/attention_pass-inl.h"
+#include "backends/simd/float_values-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn {
@@ -23,7 +24,10 @@ namespace {
 class ExactOperands32 {
  public:
   ExactOperands32(const TileTask& task, const ExactScratch& scratch)
-      : t_(task), s_(scratch), value_step_((task.sizes.value_dim + kLanes - 1) / kLanes * kLanes) {}
+      : t_(task),
+        s_(scratch),
+        value_step_((task.sizes.value_dim + kLanes - 1) / kLanes * kLanes),
+        values_(task, task.sizes.value_dim, value_step_, scratch.values, scratch.staging) {}
 
   void LoadQueries() {
     // Without a head_dim there is nothing to scale, and 1/sqrt(0) must not reach the zeros.
@@ -46,7 +50,7 @@ class ExactOperands32 {
       LoadRows(t_.call.key, key_offset, first + panel.first, panel.count, 1.0F, s_.staging, depth);
       PackKeys(s_.staging, depth, panel.count, depth, panel.vectors * kLanes, panel.data);
     }
-    PackValues(first, count, panels, needed, panel_count);
+    values_.Pack(first, count, panels, needed, panel_count, [](float*) {});
   }
 
   void Score(const TileKeys& keys, std::int64_t row, std::int64_t rows) const {
@@ -60,56 +64,18 @@ class ExactOperands32 {
     }
   }
 
-  void AddValues(const TileKeys& keys, std::int64_t row, std::int64_t rows) const {
-    for (int v = 0; v < value_panel_count_; ++v) {
-      const Panel& channels = value_panels_[v];
-      WithVectors(channels.vectors, [&](auto vectors) {
-        ValuePanel<decltype(vectors)::value>(t_.scores, keys.columns, channels.data, keys.stretches, keys.stretch_count,
-                                             rows, t_.row_rescale + row, s_.sums + row * value_step_ + channels.column,
-                                             value_step_);
-      });
-    }
-  }
+  void AddValues(const TileKeys& keys, std::int64_t row, std::int64_t rows) { values_.Add(keys, row, rows, s_.sums); }
 
   void Finish() const {
-    for (std::int64_t r = 0; r < t_.rows; ++r) {
-      float* sums = s_.sums + r * value_step_;
-      ScaleRow(sums, t_.sizes.value_dim, t_.row_sum[r] == 0.0F ? 0.0F : 1.0F / t_.row_sum[r], sums);
-    }
+    NormaliseRows(t_, t_.sizes.value_dim, s_.sums, value_step_);
     StoreRows(t_, s_.sums, value_step_);
   }
 
  private:
-  void PackValues(std::int64_t first, std::int64_t count, const Panel* panels, const bool* needed, int panel_count) {
-    value_panel_count_ = 0;
-    float* data = s_.values;
-    SplitPanels(t_.sizes.value_dim, [&](std::int64_t at, std::int64_t channels, int vectors) {
-      value_panels_[value_panel_count_++] = {at, channels, vectors, at, data};
-      data += vectors * kLanes * count;
-    });
-    const std::int64_t offset = head_offset(t_.call.value, t_.batch, t_.kv_head());
-    for (int p = 0; p < panel_count; ++p) {
-      if (!needed[p]) continue;
-      LoadRows(t_.call.value, offset, first + panels[p].first, panels[p].count, 1.0F, s_.staging, value_step_);
-      for (int v = 0; v < value_panel_count_; ++v) CopyChannels(value_panels_[v], panels[p]);
-    }
-  }
-
-  void CopyChannels(const Panel& channels, const Panel& keys) const {
-    const std::int64_t width = channels.vectors * kLanes;
-    float* to = channels.data + keys.first * width;
-    for (std::int64_t j = 0; j < keys.count; ++j, to += width) {
-      std::memcpy(to, s_.staging + j * value_step_ + channels.first,
-                  static_cast<std::size_t>(channels.count) * sizeof(float));
-      std::fill(to + channels.count, to + width, 0.0F);
-    }
-  }
-
   const TileTask& t_;
   const ExactScratch& s_;
   std::int64_t value_step_;
-  Panel value_panels_[kMaxPanels];
-  int value_panel_count_ = 0;
+  FloatValues values_;
 };
 
 }  // namespace

@@ -21,6 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using DF = hn::ScalableTag<float>;
 using VF = hn::Vec<DF>;
+using DI = hn::RebindToSigned<DF>;
+using VI = hn::Vec<DI>;
 
 /// Floats in a vector. Attention tiles have compile-time shapes, so this is for targets whose vectors have one size.
 inline constexpr std::int64_t kLanes = static_cast<std::int64_t>(HWY_LANES(float));

@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// An infinite score takes all the weight, shared between equals: the limit that inf - inf would hide.
-HWY_NOINLINE float SoftmaxInfiniteRow(float* scores, std::int64_t count, float* maximum, float* sum) {
+inline HWY_NOINLINE float SoftmaxInfiniteRow(float* scores, std::int64_t count, float* maximum, float* sum) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float rescale = *maximum == kInfinity ? 1.0F : 0.0F;
   float total = *sum * rescale;

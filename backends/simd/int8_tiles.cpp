@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compiled once per instruction set: one task of attention with INT8 scores.
+#include "backends/simd/int8_tiles.h"
+
+#include "backends/simd/quantise.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numbers>
+
+// Processors with VNNI have their own target, which Highway of Debian 12 compiles only when asked to.
+#define HWY_WANT_AVX3_DL
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/simd/int8_tiles.cpp"
+#include <hwy/foreach_target.h>
+// Highway asks for this order.
+#include <hwy/highway.h>
+
+#include "backends/simd/attention_pass-inl.h"
+#include "backends/simd/float_values-inl.h"
+#include "backends/simd/int8_packing-inl.h"
+#include "backends/simd/int8_products-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn {
+namespace HWY_NAMESPACE {
+namespace {
+
+constexpr std::int64_t kChunk = Int8Scheme::kMostTokens;  ///< tokens quantised together; whole blocks of any scheme
+
+constexpr std::int64_t kFactorKeys = 64;  ///< keys whose probabilities share a factor
+
+std::int64_t WholeWords(std::int64_t bytes) { return (bytes + 3) / 4 * 4; }
+
+class Int8Operands {
+ public:
+  Int8Operands(const TileTask& task, const Int8Arithmetic& how, const float* key_mean, const Int8Scratch& scratch)
+      : t_(task),
+        how_(how),
+        key_mean_(key_mean),
+        s_(scratch),
+        depth_(WholeWords(how.key_width)),
+        value_step_((how.value_width + kLanes - 1) / kLanes * kLanes),
+        values_(task, how.value_width, value_step_, scratch.values, scratch.staging) {}
+
+  void LoadQueries() {
+    const double scale = t_.sizes.head_dim == 0 ? 0.0 : t_.call.effective_scale();
+    const auto to_base_two = static_cast<float>(scale * std::numbers::log2e);
+    const std::int64_t offset = head_offset(t_.call.query, t_.batch, t_.head);
+    for (std::int64_t row = 0; row < t_.rows; row += kChunk) {
+      const std::int64_t count = std::min(kChunk, t_.rows - row);
+      LoadPadded(t_.call.query, offset, t_.first_row + row, count, how_.key_width, how_.key_group);
+      auto* numbers = reinterpret_cast<std::int8_t*>(s_.queries + row * depth_);
+      Quantise(how_.scheme.query_block, how_.scheme.query_group, count, numbers, s_.query_factor + row);
+      for (std::int64_t i = 0; i < count; ++i) s_.query_factor[row + i] *= to_base_two;
+      for (std::int64_t i = 0; i < count * depth_; ++i) {
+        s_.queries[row * depth_ + i] = static_cast<std::uint8_t>(numbers[i] + kQueryBias);
+      }
+    }
+    std::fill_n(s_.sums, t_.rows * value_step_, 0.0F);
+  }
+
+  void PackBlock(std::int64_t first, std::int64_t count, Panel* panels, const bool* needed, int panel_count) {
+    float* data = reinterpret_cast<float*>(s_.keys);
+    for (int p = 0; p < panel_count; ++p) {
+      panels[p].data = data;
+      data += panels[p].vectors * kLanes * (depth_ / 4);
+    }
+    QuantiseKeys(first, count, panels, needed, panel_count);
+    for (int p = 0; p < panel_count; ++p) {
+      if (needed[p]) PackPanel(panels[p]);
+    }
+    if (how_.values == Int8Values::int8) {
+      PackValueBytes(first, count, panels, needed, panel_count);
+    } else {
+      values_.Pack(first, count, panels, needed, panel_count, [&](float* row) { RoundValues(row, value_step_); });
+    }
+  }
+
+  void Score(const TileKeys& keys, std::int64_t row, std::int64_t rows) const {
+    for (int i = 0; i < keys.kept_count; ++i) {
+      const Panel& panel = *keys.kept[i];
+      WithVectors(panel.vectors,
+                  [&](auto vectors) { ScorePanelBytes<decltype(vectors)::value>(keys, panel, row, rows); });
+    }
+  }
+
+  void AddValues(const TileKeys& keys, std::int64_t row, std::int64_t rows) {
+    if (how_.values != Int8Values::int8) {
+      if (how_.values != Int8Values::fp32) {
+        for (std::int64_t r = 0; r < rows; ++r) RoundValues(t_.scores + r * keys.columns, keys.columns);
+      }
+      values_.Add(keys, row, rows, s_.sums);
+      return;
+    }
+    std::fill_n(s_.column_factor, keys.columns, 0.0F);
+    for (std::int64_t i = 0; i < keys.stretch_count; ++i) {
+      const Stretch& stretch = keys.stretches[i];
+      std::copy_n(s_.token_factor + stretch.key, stretch.keys, s_.column_factor + stretch.column);
+    }
+    CutSegments(keys);
+    for (std::int64_t i = 0; i < segment_count_; ++i) {
+      const std::int64_t column = segments_[i].column;
+      // A segment's last vector may reach into the padding behind it, where probabilities are zero.
+      const std::int64_t width = (segments_[i].keys + kLanes - 1) / kLanes * kLanes;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        s_.probability_factor[i * t_.tiling.tile_rows + r] =
+            RowToProbabilities(t_.scores + r * keys.columns + column, s_.column_factor + column, width,
+                               s_.probabilities + r * keys.columns + column);
+      }
+    }
+    for (int v = 0; v < byte_panel_count_; ++v) {
+      WithVectors(byte_panels_[v].vectors,
+                  [&](auto vectors) { AddPanelBytes<decltype(vectors)::value>(keys, byte_panels_[v], row, rows); });
+    }
+  }
+
+  void Finish() const {
+    NormaliseRows(t_, how_.value_width, s_.sums, value_step_);
+    for (std::int64_t r = 0; r < t_.rows; ++r) hadamard(s_.sums + r * value_step_, how_.value_width, how_.value_group);
+    StoreRows(t_, s_.sums, value_step_);
+  }
+
+ private:
+  void RoundValues(float* row, std::int64_t count) const {
+    if (how_.values == Int8Values::fp16) RoundToHalf(row, count);
+    if (how_.values == Int8Values::bf16) RoundToBfloat(row, count);
+  }
+
+  /// Rows into staging, `width` floats each: zeros behind the last channel, then rotated.
+  void LoadPadded(const TensorView& view, std::int64_t offset, std::int64_t first, std::int64_t count,
+                  std::int64_t width, std::int64_t group) const {
+    const std::int64_t channels = view.size(-1);
+    LoadRows(view, offset, first, count, 1.0F, s_.staging, width);
+    for (std::int64_t i = 0; i < count; ++i) {
+      float* row = s_.staging + i * width;
+      std::fill(row + channels, row + width, 0.0F);
+      hadamard(row, width, group);
+    }
+  }
+
+  /// Staging rows into numbers with the scheme's factors. The first row starts a block.
+  void Quantise(int block, const std::array<std::uint8_t, Int8Scheme::kMostTokens>& group_of, std::int64_t count,
+                std::int8_t* numbers, float* factor) const {
+    const std::int64_t width = how_.key_width;
+    for (std::int64_t first = 0; first < count; first += block) {
+      const std::int64_t here = std::min<std::int64_t>(block, count - first);
+      float largest[Int8Scheme::kMostTokens] = {};
+      for (std::int64_t i = 0; i < here; ++i) {
+        float& group = largest[group_of[static_cast<std::size_t>(i)]];
+        group = std::max(group, LargestOf(s_.staging + (first + i) * width, width));
+      }
+      for (std::int64_t i = 0; i < here; ++i) {
+        const float top = std::max(largest[group_of[static_cast<std::size_t>(i)]], how_.scheme.least_largest);
+        factor[first + i] = top / 127.0F + how_.scheme.added;
+        std::int8_t* out = numbers + (first + i) * depth_;
+        RowToBytes(s_.staging + (first + i) * width, width, factor[first + i], how_.scheme.half_away, out);
+        std::memset(out + width, 0, static_cast<std::size_t>(depth_ - width));
+      }
+    }
+  }
+
+  // --- keys ------------------------------------------------------------------------------------------------------
+
+  /// Numbers and factors of the block's keys, by key. A chunk that no panel needs is left out.
+  void QuantiseKeys(std::int64_t first, std::int64_t count, const Panel* panels, const bool* needed, int panel_count) {
+    const std::int64_t offset = head_offset(t_.call.key, t_.batch, t_.kv_head());
+    for (std::int64_t key = 0; key < count; key += kChunk) {
+      const std::int64_t here = std::min(kChunk, count - key);
+      bool any = false;
+      for (int p = 0; p < panel_count; ++p) {
+        any = any || (needed[p] && panels[p].first < key + here && panels[p].first + panels[p].count > key);
+      }
+      if (!any) continue;
+      LoadRows(t_.call.key, offset, first + key, here, 1.0F, s_.staging, how_.key_width);
+      const std::int64_t channels = t_.sizes.head_dim;
+      for (std::int64_t j = 0; j < here; ++j) {
+        float* row = s_.staging + j * how_.key_width;
+        std::fill(row + channels, row + how_.key_width, 0.0F);
+        if (key_mean_ != nullptr) {
+          for (std::int64_t d = 0; d < channels; ++d) row[d] -= key_mean_[d];
+        }
+        hadamard(row, how_.key_width, how_.key_group);
+      }
+      Quantise(how_.scheme.key_block, how_.scheme.key_group, here, s_.bytes + key * depth_, s_.token_factor + key);
+    }
+  }
+
+  [[nodiscard]] std::int64_t SlotOf(const Panel& panel) const {
+    return (panel.data - reinterpret_cast<float*>(s_.keys)) / (depth_ / 4);
+  }
+
+  void PackPanel(const Panel& panel) const {
+    const std::int64_t width = panel.vectors * kLanes;
+    const std::int64_t slot = SlotOf(panel);
+    const std::int8_t* rows = s_.bytes + panel.first * depth_;
+    // Words of four numbers move as floats do: only their places change.
+    PackKeys(reinterpret_cast<const float*>(rows), depth_ / 4, panel.count, depth_ / 4, width, panel.data);
+    std::fill_n(s_.key_factor + slot, width, 0.0F);
+    std::fill_n(s_.key_sum + slot, width, 0);
+    for (std::int64_t j = 0; j < panel.count; ++j) {
+      s_.key_factor[slot + j] = s_.token_factor[panel.first + j];
+      std::int32_t sum = 0;
+      for (std::int64_t k = 0; k < depth_; ++k) sum += rows[j * depth_ + k];
+      s_.key_sum[slot + j] = kQueryBias * sum;
+    }
+  }
+
+  template <int kVectors>
+  void ScorePanelBytes(const TileKeys& keys, const Panel& panel, std::int64_t row, std::int64_t rows) const {
+    const std::int64_t slot = SlotOf(panel);
+    ForRowGroups<rows_for(kVectors)>(rows, [&](std::int64_t at, auto group) {
+      ScoreBytes<decltype(group)::value, kVectors>(s_.queries + (row + at) * depth_, depth_, s_.query_factor + row + at,
+                                                   reinterpret_cast<const std::int8_t*>(panel.data), s_.key_sum + slot,
+                                                   s_.key_factor + slot, depth_ / 4,
+                                                   t_.scores + at * keys.columns + panel.column, keys.columns);
+    });
+  }
+
+  // --- values ----------------------------------------------------------------------------------------------------
+
+  void PackValueBytes(std::int64_t first, std::int64_t count, const Panel* keys, const bool* needed, int key_panels) {
+    byte_panel_count_ = 0;
+    std::int8_t* data = s_.value_bytes;
+    SplitPanels(how_.value_width, [&](std::int64_t at, std::int64_t channels, int vectors) {
+      byte_panels_[byte_panel_count_++] = {at, channels, vectors, at, reinterpret_cast<float*>(data)};
+      data += vectors * kLanes * WholeWords(count);
+    });
+    const std::int64_t offset = head_offset(t_.call.value, t_.batch, t_.kv_head());
+    for (int p = 0; p < key_panels; ++p) {
+      if (!needed[p]) continue;
+      const Panel& panel = keys[p];
+      LoadPadded(t_.call.value, offset, first + panel.first, panel.count, how_.value_width, how_.value_group);
+      for (std::int64_t j = 0; j < panel.count; ++j) {
+        const float* row = s_.staging + j * how_.value_width;
+        const float factor = LargestOf(row, how_.value_width) / 127.0F;
+        s_.token_factor[panel.first + j] = factor;
+        RowToBytes(row, how_.value_width, factor, false, s_.bytes + j * value_step_);
+      }
+      const std::int64_t whole = WholeWords(panel.count);
+      for (std::int64_t j = panel.count; j < whole; ++j) {
+        std::memset(s_.bytes + j * value_step_, 0, static_cast<std::size_t>(value_step_));
+      }
+      for (int v = 0; v < byte_panel_count_; ++v) {
+        const Panel& channels = byte_panels_[v];
+        const std::int64_t width = channels.vectors * kLanes;
+        auto* out = reinterpret_cast<std::int8_t*>(channels.data) + panel.first * width;
+        for (std::int64_t j = 0; j < whole; j += 4, out += 4 * width) {
+          InterleaveRows(s_.bytes + j * value_step_ + channels.first, value_step_, channels.count, width, out);
+        }
+      }
+    }
+  }
+
+  /// Stretches in pieces of at most kFactorKeys, each with its own factor per row.
+  void CutSegments(const TileKeys& keys) {
+    segment_count_ = 0;
+    for (std::int64_t i = 0; i < keys.stretch_count; ++i) {
+      const Stretch& whole = keys.stretches[i];
+      for (std::int64_t at = 0; at < whole.keys; at += kFactorKeys) {
+        segments_[segment_count_++] = {whole.column + at, whole.key + at, std::min(kFactorKeys, whole.keys - at)};
+      }
+    }
+  }
+
+  template <int kVectors>
+  void AddPanelBytes(const TileKeys& keys, const Panel& channels, std::int64_t row, std::int64_t rows) const {
+    ForRowGroups<rows_for(kVectors)>(rows, [&](std::int64_t at, auto group) {
+      ValueBytes<decltype(group)::value, kVectors>(
+          s_.probabilities + at * keys.columns, keys.columns, reinterpret_cast<const std::int8_t*>(channels.data),
+          segments_, segment_count_, s_.probability_factor + at, t_.tiling.tile_rows, t_.row_rescale + row + at,
+          s_.sums + (row + at) * value_step_ + channels.column, value_step_);
+    });
+  }
+
+  const TileTask& t_;
+  const Int8Arithmetic& how_;
+  const float* key_mean_;
+  const Int8Scratch& s_;
+  std::int64_t depth_;
+  std::int64_t value_step_;
+  FloatValues values_;
+  Panel byte_panels_[kMaxPanels];
+  Stretch segments_[kMaxPanels];
+  int byte_panel_count_ = 0;
+  std::int64_t segment_count_ = 0;
+};
+
+template <int kVectors>
+void MultiplyPanel(const std::uint8_t* queries, std::int64_t query_step, const std::int8_t* panel, std::int64_t rows,
+                   std::int64_t words, std::int32_t* products, std::int64_t product_step) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    VI acc[1][kVectors];
+    ClearBytes<1, kVectors>(acc);
+    AccumulateBytes<1, kVectors>(queries + r * query_step, query_step, panel, words, acc);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[0][v], DI(), products + r * product_step + v * kLanes);
+  }
+}
+
+}  // namespace
+
+void RunInt8Task(const TileTask& task, const Int8Arithmetic& how, const float* key_mean, const Int8Scratch& scratch) {
+  Int8Operands operands(task, how, key_mean, scratch);
+  AttentionPass<Int8Operands>(task, operands).Run();
+}
+
+void MultiplyBytes(int vectors, const std::uint8_t* queries, std::int64_t query_step, const std::int8_t* panel,
+                   std::int64_t rows, std::int64_t words, std::int32_t* products, std::int64_t product_step) {
+  WithVectors(vectors, [&](auto width) {
+    MultiplyPanel<decltype(width)::value>(queries, query_step, panel, rows, words, products, product_step);
+  });
+}
+
+Int8Tiles MakeInt8Tiles() {
+  return {hwy::TargetName(HWY_TARGET), static_cast<int>(kLanes), kMaxVectors, kQueryBias, RunInt8Task, MultiplyBytes};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace attn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn {
+
+HWY_EXPORT(MakeInt8Tiles);
+
+Int8Tiles int8_tiles() noexcept { return HWY_DYNAMIC_DISPATCH(MakeInt8Tiles)(); }
+
+}  // namespace attn
+#endif
