@@ -10,6 +10,7 @@ std::int64_t now_ns() noexcept {
 }
 
 constexpr std::string_view kNobody = "no kernel is there to serve the call";
+constexpr std::string_view kCovered = "the selection covered everything";
 
 }  // namespace
 
@@ -31,8 +32,11 @@ Route Router::operator()(const AttentionCall& call) {
 Route Router::serve(const PlanEntry& entry, const AttentionCall& call) {
   if (!entry.kernel) return {entry.name, {}, {}, false, kNobody};
   const BlockSelection* selection = nullptr;
+  std::string_view stage_reason;
   if (stage_ != nullptr && entry.capabilities.block_mask && context_ != nullptr) {
-    selection = stage_->decide(call, *context_, entry.capabilities).selection;
+    const StageDecision decision = stage_->decide(call, *context_, entry.capabilities);
+    selection = decision.selection;
+    if (selection == nullptr) stage_reason = decision.reason.empty() ? kCovered : decision.reason;
   }
   const bool compute = call.has_data();
   const bool timed = timing_ && observer_ != nullptr && compute;
@@ -42,7 +46,7 @@ Route Router::serve(const PlanEntry& entry, const AttentionCall& call) {
   if (observer_ != nullptr && result.failure.empty()) {
     observer_->observe({call, plan_->requested(), entry.name, result.backend, result.variant, selection,
                         context_ == nullptr ? Role::none : context_->role(), context_ == nullptr ? 0 : context_->step(),
-                        compute, begin, timed ? now_ns() : 0});
+                        compute, begin, timed ? now_ns() : 0, stage_reason});
   }
   return route;
 }

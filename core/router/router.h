@@ -26,6 +26,7 @@ struct RouteRecord {
   bool computed;          ///< false: planned only
   std::int64_t begin_ns;  ///< steady clock; both 0 when timing is off
   std::int64_t end_ns;
+  std::string_view stage_reason{};  ///< a static string: why the sparse stage, which was asked, left the call dense
 };
 
 /// Sees every route. Called on the router's thread, inside the call: it must be quick and must not throw.

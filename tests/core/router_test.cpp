@@ -32,12 +32,13 @@ class Counting final : public RouteObserver {
     selected = record.selected;
     executed = record.executed;
     requested = record.requested;
+    stage_reason = record.stage_reason;
     computed = record.computed;
     span = record.end_ns - record.begin_ns;
     begin = record.begin_ns;
   }
   int calls = 0;
-  std::string_view selected, executed, requested;
+  std::string_view selected, executed, requested, stage_reason;
   bool computed = false;
   std::int64_t span = 0, begin = 0;
 };
@@ -53,6 +54,13 @@ class Refusing final : public test::ReferenceKernel {
   KernelResult route(const AttentionCall&, const BlockSelection*) const noexcept override {
     return {backend_, variant_, "no kernel image for this device"};
   }
+};
+
+/// Answers what it was told to.
+class ScriptedStage final : public SelectionStage {
+ public:
+  StageDecision decide(const AttentionCall&, const GenerationContext&, Capabilities) override { return answer; }
+  StageDecision answer;
 };
 
 Registry chain_registry(int entries) {
@@ -86,6 +94,7 @@ class RouterTest : public QObject {
   void executedIsTheKernelsOwnWord();
   void nobodyToServeIsSaidInWords();
   void rankTwoAndFiveCallsAreRouted();
+  void anObserverLearnsWhyTheStageLeftACallDense();
 };
 
 void RouterTest::theCleanPathDoesNotAllocate() {
@@ -181,6 +190,37 @@ void RouterTest::rankTwoAndFiveCallsAreRouted() {
   Router router(plan_of(registry), nullptr);
   QCOMPARE(router(test::plain_call({8, 128}, {8, 128})).selected, std::string_view("b"));
   QCOMPARE(router(test::plain_call({2, 1, 4, 8, 64}, {2, 1, 4, 8, 64})).selected, std::string_view("a"));
+}
+
+void RouterTest::anObserverLearnsWhyTheStageLeftACallDense() {
+  Registry registry;
+  registry.set_original(test::reference_original());
+  BackendSpec spec = test::reference_spec("capable", "capable", 9);
+  spec.capabilities.block_mask = true;
+  spec.constraints.max_head_dim = 64;
+  (void)registry.add(std::move(spec));
+  Counting observer;
+  GenerationContext context;
+  ScriptedStage stage;
+  Router router(plan_of(registry), &context, &observer, &stage);
+  const AttentionCall call = test::plain_call({1, 2, 8, 16}, {1, 2, 8, 16});
+  stage.answer = {nullptr, "below the minimum sequence", 0.0};
+  const std::int64_t before = g_allocations.load();
+  (void)router(call);
+  QCOMPARE(g_allocations.load() - before, std::int64_t{0});
+  QCOMPARE(observer.stage_reason, std::string_view("below the minimum sequence"));
+  stage.answer = {};
+  (void)router(call);
+  QCOMPARE(observer.stage_reason, std::string_view("the selection covered everything"));
+  const BlockSelection selection;
+  stage.answer = {&selection, {}, 0.3};
+  (void)router(call);
+  QCOMPARE(observer.stage_reason, std::string_view());
+  // Nobody asks the stage about a call that a kernel without block masks serves.
+  stage.answer = {nullptr, "masked", 0.0};
+  (void)router(test::plain_call({1, 2, 8, 128}, {1, 2, 8, 128}));
+  QCOMPARE(observer.selected, std::string_view("sdpa"));
+  QCOMPARE(observer.stage_reason, std::string_view());
 }
 
 QTEST_GUILESS_MAIN(RouterTest)

@@ -67,6 +67,7 @@ class RouteTableTest : public QObject {
   void each_part_of_the_identity_makes_a_route_of_its_own();
   void what_is_no_part_of_the_identity_makes_none();
   void counts_times_and_steps_add_up();
+  void reasons_for_staying_dense_are_counted_per_route();
   void rows_come_busiest_first_and_then_by_first_sighting();
   void clearing_counts_keeps_what_was_seen();
   void shares_split_calls_and_time_by_role_step_and_backend();
@@ -153,6 +154,24 @@ void RouteTableTest::counts_times_and_steps_add_up() {
   event.density = 0.25F;
   table.add(event);
   QCOMPARE(table.snapshot(0).routes.at(1).density, 0.25);
+}
+
+void RouteTableTest::reasons_for_staying_dense_are_counted_per_route() {
+  RouteTable table;
+  RouteEvent event = event_of("sdnq", 4608);
+  event.stage_reason = "below the minimum sequence";
+  for (int i = 0; i < 3; ++i) table.add(event);
+  event.stage_reason = "masked";
+  table.add(event);
+  event.stage_reason = {};
+  table.add(event);
+  table.add(event_of("sdpa", 77));
+  const std::vector<RouteRow> rows = table.snapshot(0).routes;
+  QCOMPARE(rows.size(), std::size_t{2});
+  const std::vector<attn::trace::StageSkip> expected{{"below the minimum sequence", 3}, {"masked", 1}};
+  QVERIFY(rows[0].stage_skips == expected);
+  QCOMPARE(rows[0].calls, std::int64_t{5});
+  QVERIFY(rows[1].stage_skips.empty());
 }
 
 void RouteTableTest::rows_come_busiest_first_and_then_by_first_sighting() {

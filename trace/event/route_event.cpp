@@ -45,6 +45,7 @@ RouteEvent make_event(const RouteRecord& record) noexcept {
           .selected = record.selected,
           .executed = record.executed,
           .variant = record.variant,
+          .stage_reason = record.stage_reason,
           .begin_ns = record.begin_ns,
           .end_ns = record.end_ns,
           .query = shape_of(call.query),

@@ -19,13 +19,15 @@ struct EventShape {
 enum class MaskKind : std::uint8_t { none, boolean, additive };
 
 /// One routed call as plain data of fixed size, made on the router's thread and read on the collector's.
-/// The string views live as long as the registry (backend names) or the program (variants).
+/// The string views live as long as the registry (backend names) or the program (variants,
+/// stage reasons).
 struct RouteEvent {
   std::string_view requested;
   std::string_view selected;
   std::string_view executed;
   std::string_view variant;
-  std::int64_t begin_ns = 0;  ///< steady clock; both 0 when timing was off
+  std::string_view stage_reason;  ///< why the sparse stage left the call dense; empty when it selected or was not asked
+  std::int64_t begin_ns = 0;      ///< steady clock; both 0 when timing was off
   std::int64_t end_ns = 0;
   EventShape query;
   EventShape key;
@@ -46,7 +48,7 @@ struct RouteEvent {
   bool sparse = false;
   bool computed = false;
 };
-static_assert(sizeof(RouteEvent) <= 192);
+static_assert(sizeof(RouteEvent) <= 208);
 
 /// Copies what an event keeps out of a record. No allocation.
 [[nodiscard]] RouteEvent make_event(const RouteRecord& record) noexcept;

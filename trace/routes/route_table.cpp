@@ -46,6 +46,15 @@ RouteRow first_sighting(const RouteEvent& event) {
   return row;
 }
 
+void count_skip(std::vector<StageSkip>& skips, std::string_view reason) {
+  for (StageSkip& skip : skips) {
+    if (skip.reason != reason) continue;
+    ++skip.calls;
+    return;
+  }
+  skips.push_back({std::string(reason), 1});
+}
+
 }  // namespace
 
 RouteIdentity identity_of(const RouteEvent& event) {
@@ -117,6 +126,7 @@ bool RouteTable::add(const RouteEvent& event) {
   ++share.calls;
   row.last_step = event.step;
   if (event.sparse) row.density = static_cast<double>(event.density);
+  if (!event.stage_reason.empty()) count_skip(row.stage_skips, event.stage_reason);
   if (event.computed && event.end_ns != 0) {
     const double seconds = static_cast<double>(event.end_ns - event.begin_ns) * 1e-9;
     ++row.computed_calls;

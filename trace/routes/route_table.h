@@ -28,6 +28,14 @@ struct RouteIdentity {
 
 [[nodiscard]] RouteIdentity identity_of(const RouteEvent& event);
 
+/// Calls that the sparse stage was asked about and left dense for one reason.
+struct StageSkip {
+  std::string reason;
+  std::int64_t calls = 0;
+
+  friend bool operator==(const StageSkip&, const StageSkip&) = default;
+};
+
 /// A distinct route with what is known about its calls. Fields that the identity does not hold are those of the
 /// first sighting.
 struct RouteRow {
@@ -48,9 +56,10 @@ struct RouteRow {
   std::int32_t first_step = 0;
   std::int32_t last_step = 0;
   std::int64_t calls = 0;
-  std::int64_t computed_calls = 0;  ///< those that ran and were timed
-  double seconds = 0.0;             ///< of the computed calls
-  double density = 1.0;             ///< of the last sparse call; 1 when dense
+  std::int64_t computed_calls = 0;     ///< those that ran and were timed
+  double seconds = 0.0;                ///< of the computed calls
+  double density = 1.0;                ///< of the last sparse call; 1 when dense
+  std::vector<StageSkip> stage_skips;  ///< in order of first sighting; empty where the stage was not asked
 };
 
 /// Calls and time of one (role, step, backend).
