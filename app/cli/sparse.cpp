@@ -305,8 +305,8 @@ void add_sweep(CLI::App& sparse, Command& command) {
   options->chain.add_log(*sub);
   sub->footer(
       "The dense result comes from the same backend, so its own error is not counted as the sparsity's. Mass kept is\n"
-      "the share of the softmax probabilities on kept pairs, averaged over rows and heads. The radial control is the\n"
-      "narrowest band around the diagonal that keeps at least as many tiles, with the same pins.");
+      "the share of the softmax probabilities on kept pairs, averaged over rows and heads. The radial control is a\n"
+      "band around the diagonal with as many tiles and the same pins.");
   sub->callback([options, &command] { command = [options] { return run_sweep(*options); }; });
 }
 

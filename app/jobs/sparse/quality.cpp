@@ -74,6 +74,17 @@ std::int64_t lay(const LayoutTiles& marks, double band_density, std::vector<std:
   return std::count(keep.begin(), keep.end(), std::uint8_t{1});
 }
 
+/// Of the `edge` tiles that `keep` has and `inner` has not, leaves `wanted`, spread evenly.
+void thin(const std::vector<std::uint8_t>& inner, std::int64_t edge, std::int64_t wanted,
+          std::vector<std::uint8_t>& keep) {
+  std::int64_t met = 0;
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    if (keep[i] == inner[i]) continue;
+    if ((met + 1) * wanted / edge == met * wanted / edge) keep[i] = 0;
+    ++met;
+  }
+}
+
 }  // namespace
 
 std::string nobody_takes_block_masks(const Registry& registry) {
@@ -109,7 +120,7 @@ BlockSelection radial_selection(const LayoutTiles& marks, std::int64_t kept, dou
   const auto density = [tiles](std::int64_t count) {
     return tiles == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(tiles);
   };
-  // A wider band keeps no fewer tiles, so the narrowest one is found by halving.
+  // A wider band keeps no fewer tiles, so the narrowest one that keeps enough is found by halving.
   std::int64_t narrow = 0;
   std::int64_t wide = tiles;
   while (narrow < wide) {
@@ -120,7 +131,13 @@ BlockSelection radial_selection(const LayoutTiles& marks, std::int64_t kept, dou
       narrow = middle + 1;
     }
   }
-  selection.density = density(lay(marks, density(wide), selection.keep));
+  const std::int64_t widest = lay(marks, density(wide), selection.keep);
+  if (widest > kept && wide > 0) {
+    std::vector<std::uint8_t> inner;
+    const std::int64_t sure = lay(marks, density(wide - 1), inner);
+    thin(inner, widest - sure, kept - sure, selection.keep);
+  }
+  selection.density = density(std::count(selection.keep.begin(), selection.keep.end(), std::uint8_t{1}));
   return selection;
 }
 

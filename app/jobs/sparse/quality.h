@@ -58,8 +58,8 @@ class QualityProbe {
 
   /// Seconds of one more dense run.
   [[nodiscard]] Expected<double> run_dense();
-  /// Selects and computes with a share of the candidates above 0. The radial pattern is the narrowest band around the
-  /// diagonal that, with the same pins and drops, keeps at least as many tiles as the adaptive selection.
+  /// Selects and computes with a share of the candidates above 0. The radial pattern is radial_selection() with
+  /// as many tiles as the adaptive selection keeps.
   [[nodiscard]] Expected<SparseQuality> measure(SparsePattern pattern, double budget);
 
   /// Of the last measure(); has no tiles when that stayed dense.
@@ -88,8 +88,9 @@ class QualityProbe {
   std::string_view variant_;
 };
 
-/// The static control: the narrowest band that with the pins, drops and diagonal of `marks` keeps at least `kept`
-/// tiles, for all heads.
+/// The static control at the same density, for all heads: the pins, drops and diagonal of `marks` and the band around
+/// the diagonal, as wide as `kept` tiles in all allow. Of the tiles at the band's edge, which lie equally far out, as
+/// many stay as there is room for, spread evenly over the rows.
 [[nodiscard]] BlockSelection radial_selection(const LayoutTiles& marks, std::int64_t kept, double budget);
 
 }  // namespace attn::app

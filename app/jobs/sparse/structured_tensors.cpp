@@ -38,8 +38,10 @@ struct Mixture {
   float place;
   float kind;
 };
-constexpr std::array<Mixture, 4> kMixtures{{{9.0F, 1.0F}, {2.0F, 6.0F}, {5.0F, 4.0F}, {1.5F, 1.5F}}};
+constexpr std::array<Mixture, 4> kMixtures{{{9.0F, 1.0F}, {0.5F, 7.0F}, {4.0F, 5.0F}, {1.5F, 1.5F}}};
 constexpr float kNoise = 0.7F;
+constexpr float kFlat = 2.0F;     ///< regions are this much wider than high
+constexpr float kFastest = 0.7F;  ///< radians a token
 
 float uniform_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   const auto normal = static_cast<double>(normal_at(seed, stream, index));
@@ -87,7 +89,7 @@ class Scene {
   }
 
   void make_centres() {
-    for (std::int64_t c = 0; c < 3 * options_.clusters; ++c) {
+    for (std::int64_t c = 0; c < 2 * options_.clusters; ++c) {
       Place place{};
       for (std::size_t axis = 0; axis < 3; ++axis) {
         place[axis] = uniform_at(options_.seed, centres, static_cast<std::uint64_t>(c) * 3 + axis) *
@@ -103,7 +105,8 @@ class Scene {
     for (std::size_t c = 0; c < centres_.size(); ++c) {
       float distance = 0.0F;
       for (std::size_t axis = 0; axis < 3; ++axis) {
-        distance += (place[axis] - centres_[c][axis]) * (place[axis] - centres_[c][axis]);
+        const float apart = (place[axis] - centres_[c][axis]) * (axis == 1 ? kFlat : 1.0F);
+        distance += apart * apart;
       }
       if (distance < nearest) {
         nearest = distance;
@@ -129,13 +132,8 @@ class Features {
     const float contrast = std::log(tokens) / std::log(4096.0F) * std::sqrt(static_cast<float>(head_dim));
     place_ = std::sqrt(mixture.place * contrast / static_cast<float>(pairs_));
     kind_ = std::sqrt(mixture.kind * contrast / static_cast<float>(codes_));
-    const Place size = scene.size();
     const auto head = static_cast<std::uint64_t>(kv_head);
-    for (std::int64_t n = 0; n < pairs_ * 3; ++n) {
-      const float length = std::max(1.5F, size[static_cast<std::size_t>(n % 3)] / 16.0F);
-      frequencies_.push_back(normal_at(options.seed, frequencies, (head << 32U) + static_cast<std::uint64_t>(n)) /
-                             length);
-    }
+    lay_frequencies(scene.size(), options, head);
     for (std::int64_t n = 0; n < options.clusters * codes_; ++n) {
       code_.push_back(normal_at(options.seed, codes, (head << 32U) + static_cast<std::uint64_t>(n)));
     }
@@ -143,8 +141,7 @@ class Features {
 
   void add(const Token& token, float* row) const {
     for (std::int64_t p = 0; p < pairs_ && token.on_grid; ++p) {
-      const float* const w = frequencies_.data() + p * 3;
-      const float angle = w[0] * token.place[0] + w[1] * token.place[1] + w[2] * token.place[2];
+      const float angle = frequencies_[at(p)] * token.place[axes_[at(p)]];
       row[2 * p] += place_ * std::cos(angle);
       row[2 * p + 1] += place_ * std::sin(angle);
     }
@@ -153,10 +150,32 @@ class Features {
 
  private:
   [[nodiscard]] static std::size_t at(std::int64_t index) noexcept { return static_cast<std::size_t>(index); }
+
+  /// Deals the pairs out to the axes that have a length; each axis gets a geometric row of frequencies.
+  void lay_frequencies(const Place& size, const StructureOptions& options, std::uint64_t head) {
+    std::vector<std::size_t> used;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (size[axis] > 1.0F) used.push_back(axis);
+    }
+    if (used.empty()) used.push_back(2);
+    const auto count = static_cast<std::int64_t>(used.size());
+    for (std::int64_t p = 0; p < pairs_; ++p) {
+      const std::size_t axis = used[at(p % count)];
+      const std::int64_t on_axis = (pairs_ - p % count + count - 1) / count;
+      const float share = static_cast<float>(p / count) / static_cast<float>(std::max<std::int64_t>(1, on_axis - 1));
+      const float slowest = std::numbers::pi_v<float> / std::max(size[axis], 2.0F);
+      const float jitter =
+          1.0F + 0.1F * normal_at(options.seed, frequencies, (head << 32U) + static_cast<std::uint64_t>(p));
+      axes_.push_back(axis);
+      frequencies_.push_back(kFastest * std::pow(slowest / kFastest, share) * jitter);
+    }
+  }
+
   std::int64_t pairs_;
   std::int64_t codes_;
   float place_;
   float kind_;
+  std::vector<std::size_t> axes_;
   std::vector<float> frequencies_;
   std::vector<float> code_;
 };

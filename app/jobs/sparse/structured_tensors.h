@@ -19,7 +19,7 @@ struct StructureOptions {
   /// (height, width) or (frames, height, width) of the tokens that are not text, in raster order; empty: the most
   /// square grid of two dims that has exactly as many.
   std::vector<std::int64_t> grid;
-  std::int64_t clusters = 12;  ///< kinds of things in the picture
+  std::int64_t clusters = 6;  ///< kinds of things in the picture
 };
 
 /// Tensors of a call, contiguous. Move only; `call` stays valid after a move.
@@ -32,16 +32,16 @@ struct StructuredTensors {
 /// Query, key and value that attend as those of a diffusion transformer do: mostly to what is near on the picture's
 /// grid and to what is of the same kind, wherever it lies; some heads hardly to anything in particular.
 ///
-/// The grid is cut into regions around 3 * clusters random centres (nearest centre, frames counted like rows); regions
-/// take the `clusters` kinds in turn, so a kind appears in places far apart. A text token has a kind and no place.
-/// Half of head_dim holds the kind: one random code per kind, so tokens of one kind score C and others about 0. The
-/// other half holds the place as cosines and sines of random frequencies (Rahimi and Recht, Random Features for
-/// Large-Scale Kernel Machines, 2007), so two places score A exp(-d^2 / 2 l^2) for a distance d and a length l of a
-/// sixteenth of the grid, as rotary embeddings make near tokens score higher. Key heads take turns at four mixtures:
-/// local (A 9, C 1), semantic (A 2, C 6), both (A 5, C 4) and diffuse (A 1.5, C 1.5), times log(tokens) / log(4096),
-/// because a longer sequence needs higher scores for the same contrast. Both tensors carry noise of 0.7 per channel.
-/// Values are the kind's code, a wave over the grid and noise. Batch elements share the picture and differ in their
-/// noise. The scores hold for a scale of 1 / sqrt(head_dim).
+/// The grid is cut into regions around 2 * clusters random centres (nearest centre; rows count double, so regions are
+/// wider than high, as things in pictures are); regions take the `clusters` kinds in turn, so a kind appears in places
+/// far apart. A text token has a kind and no place. Half of head_dim holds the kind: one random code per kind, so
+/// tokens of one kind score C and others about 0. The other half holds the place as rotary embeddings do (Su et al.,
+/// RoFormer, 2021, an axis each): cosines and sines of geometric frequencies from 0.7 radians a token to half a turn
+/// over the axis, so two tokens at one place score A and less the farther apart they are along each axis. Key heads
+/// take turns at four mixtures: local (A 9, C 1), semantic (A 0.5, C 7), both (A 4, C 5) and diffuse (A 1.5, C 1.5),
+/// times log(tokens) / log(4096), because a longer sequence needs higher scores for the same contrast. Both tensors
+/// carry noise of 0.7 per channel. Values are the kind's code, a wave over the grid and noise. Batch elements share the
+/// picture and differ in their noise. The scores hold for a scale of 1 / sqrt(head_dim).
 ///
 /// The result depends on nothing but the call's shapes and dtypes and the options; works on all threads.
 /// Error: no self attention of rank 4, a mask, tensors that are not contiguous, a layout of another length, a grid that
