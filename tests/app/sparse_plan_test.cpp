@@ -322,8 +322,8 @@ class SparsePlanTest : public QObject {
            "after or declined; `attnctl explain` says why";
     QTest::newRow("the stage declines")
         << "Flex attention" << true << 32768
-        << "Sparse is on but served 0 of 40 calls: flex served, but the stage left every call dense; `attnctl explain` "
-           "says why";
+        << "Sparse is on but served 0 of 40 calls: flex served, but the stage left every call dense: below the minimum "
+           "sequence";
     QTest::newRow("off") << "SageAttention" << false << 0 << "";
   }
   void a_headline_says_how_many_calls_the_stage_served() {

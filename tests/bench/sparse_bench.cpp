@@ -3,7 +3,8 @@
 //   select_share  choosing the tiles as a share of the dense time
 //   speedup       dense time / sparse time, choosing included
 //   of_ideal      speedup * density: 1 where sparse costs exactly its share of the tiles
-// The label holds the load average at the end: on a busy machine the ratios are still fair, the times are not.
+// The same with _cpu counts the processor time of all threads instead: steady on a machine that others use too. The
+// label holds the load average at the end.
 #include "backends/all.h"
 #include "core/context/generation_context.h"
 #include "core/layout/layout_reader.h"
@@ -14,8 +15,10 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -50,6 +53,23 @@ void fill_noise(HostTensor& tensor, std::uint64_t state) {
   }
 }
 
+struct Seconds {
+  double wall = 0.0;
+  double cpu = 0.0;  ///< of all threads of the process
+};
+
+class Watch {
+ public:
+  [[nodiscard]] Seconds seconds() const {
+    return {std::chrono::duration<double>(Clock::now() - wall_).count(),
+            static_cast<double>(std::clock() - cpu_) / CLOCKS_PER_SEC};
+  }
+
+ private:
+  Clock::time_point wall_ = Clock::now();
+  std::clock_t cpu_ = std::clock();
+};
+
 /// The chain, the stage and one call of a joint denoiser: text, then image.
 class Setting {
  public:
@@ -81,12 +101,12 @@ class Setting {
   }
 
   [[nodiscard]] bool is_ready() const { return plan_->chain() == "flex>sdpa"; }
-  double dense() { return timed(nullptr); }
-  double sparse() { return timed(&stage_); }
-  double select() {
-    const auto begin = Clock::now();
+  Seconds dense() { return timed(nullptr); }
+  Seconds sparse() { return timed(&stage_); }
+  Seconds select() {
+    const Watch watch;
     const StageDecision decision = stage_.decide(call_, context_, plan_->entries().front().capabilities);
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    const Seconds seconds = watch.seconds();
     density_ = decision.selection != nullptr ? decision.selection->density : 1.0;
     return seconds;
   }
@@ -102,13 +122,13 @@ class Setting {
     return options;
   }
 
-  double timed(SelectionStage* stage) {
+  Seconds timed(SelectionStage* stage) {
     Router router(plan_, &context_, nullptr, stage);
-    const auto begin = Clock::now();
+    const Watch watch;
     const Route route = router(call_);
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    const Seconds seconds = watch.seconds();
     const bool right = route.executed == "flex" && route.failure.empty() && route.sparse == (stage != nullptr);
-    return right ? seconds : std::nan("");
+    return right ? seconds : Seconds{std::nan(""), std::nan("")};
   }
 
   Registry registry_;
@@ -120,10 +140,16 @@ class Setting {
   double density_ = 1.0;
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
+/// What was measured of one thing in all turns.
+struct Turns {
+  std::vector<Seconds> all;
+  [[nodiscard]] double median(double Seconds::*clock) const {
+    std::vector<double> values;
+    for (const Seconds& one : all) values.push_back(one.*clock);
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+  }
+};
 
 void sparse_against_dense(benchmark::State& state) {
   Setting setting(state.range(0));
@@ -131,30 +157,32 @@ void sparse_against_dense(benchmark::State& state) {
     state.SkipWithError("the chain is not flex>sdpa");
     return;
   }
-  std::vector<double> dense;
-  std::vector<double> select;
-  std::vector<double> sparse;
+  Turns dense;
+  Turns select;
+  Turns sparse;
   static_cast<void>(setting.select());  // the layout's geometry is laid once
   for (auto _ : state) {
-    dense.push_back(setting.dense());
-    select.push_back(setting.select());
-    sparse.push_back(setting.sparse());
-    if (std::isnan(dense.back()) || std::isnan(sparse.back())) {
+    dense.all.push_back(setting.dense());
+    select.all.push_back(setting.select());
+    sparse.all.push_back(setting.sparse());
+    if (std::isnan(dense.all.back().wall) || std::isnan(sparse.all.back().wall)) {
       state.SkipWithError("another route than flex served");
       return;
     }
-    state.SetIterationTime(sparse.back());
+    state.SetIterationTime(sparse.all.back().wall);
   }
-  const double dense_seconds = median(dense);
-  const double sparse_seconds = median(sparse);
-  state.counters["dense_ms"] = dense_seconds * 1e3;
-  state.counters["sparse_ms"] = sparse_seconds * 1e3;
-  state.counters["select_ms"] = median(select) * 1e3;
-  state.counters["select_share"] = median(select) / dense_seconds;
+  for (const auto& [clock, suffix] : {std::pair{&Seconds::wall, ""}, {&Seconds::cpu, "_cpu"}}) {
+    const double dense_seconds = dense.median(clock);
+    const double speedup = dense_seconds / sparse.median(clock);
+    state.counters[std::string("dense_ms") + suffix] = dense_seconds * 1e3;
+    state.counters[std::string("sparse_ms") + suffix] = sparse.median(clock) * 1e3;
+    state.counters[std::string("select_ms") + suffix] = select.median(clock) * 1e3;
+    state.counters[std::string("select_share") + suffix] = select.median(clock) / dense_seconds;
+    state.counters[std::string("speedup") + suffix] = speedup;
+    state.counters[std::string("of_ideal") + suffix] = speedup * setting.density();
+  }
   state.counters["density"] = setting.density();
-  state.counters["speedup"] = dense_seconds / sparse_seconds;
-  state.counters["of_ideal"] = dense_seconds / sparse_seconds * setting.density();
-  state.counters["dense_GFLOPs"] = setting.flops() / dense_seconds * 1e-9;
+  state.counters["dense_GFLOPs"] = setting.flops() / dense.median(&Seconds::wall) * 1e-9;
   double load = 0.0;
   if (getloadavg(&load, 1) == 1) state.SetLabel("load " + std::to_string(load).substr(0, 5));
 }

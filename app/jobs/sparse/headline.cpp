@@ -20,9 +20,13 @@ SparseHeadline sparse_headline(const Registry& registry, const Plan& plan, const
   headline.on = sparse_options_from(plan.captured()).ask_for_stage();
   if (!headline.on) return headline;
   std::vector<std::string> servers;
+  std::vector<std::string> skips;
   for (const trace::RouteRow& row : snapshot.routes) {
     headline.calls += row.calls;
     if (row.id.backend.ends_with("+sparse")) headline.served += row.calls;
+    for (const trace::StageSkip& skip : row.stage_skips) {
+      if (std::find(skips.begin(), skips.end(), skip.reason) == skips.end()) skips.push_back(skip.reason);
+    }
     if (std::find(servers.begin(), servers.end(), row.id.backend) == servers.end()) servers.push_back(row.id.backend);
   }
   if (headline.served > 0 || headline.calls == 0) return headline;
@@ -39,8 +43,8 @@ SparseHeadline sparse_headline(const Registry& registry, const Plan& plan, const
                       " no block mask, while " + joined(able, " and ") +
                       " came after or declined; `attnctl explain` says why";
   } else {
-    headline.reason =
-        joined(able, " and ") + " served, but the stage left every call dense; `attnctl explain` says why";
+    headline.reason = joined(able, " and ") + " served, but the stage left every call dense" +
+                      (skips.empty() ? "" : ": " + joined(skips));
   }
   return headline;
 }
