@@ -49,6 +49,7 @@ struct RunProgress {
   int steps = 0;
   double elapsed_seconds = 0.0;
   std::optional<double> seconds_left;
+  QString noun = QStringLiteral("call");  ///< what is counted
 };
 
 struct RunEnd {
@@ -148,6 +149,7 @@ class ExportService : public QObject {
 };
 
 class LogFeed;
+class SparseService;
 
 /// Everything that the window needs. The referred objects outlive it.
 struct Services {
@@ -157,6 +159,7 @@ struct Services {
   TargetList& targets;
   ExportService& exports;
   LogFeed& log;
+  SparseService& sparse;
 };
 
 }  // namespace attn::ui

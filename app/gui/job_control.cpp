@@ -2,6 +2,7 @@
 #include "app/gui/job_control.h"
 
 #include "app/jobs/profile/profile_job.h"
+#include "app/jobs/profile/schedule.h"
 #include "trace/collector.h"
 #include "ui/format/format.h"
 
@@ -52,9 +53,17 @@ Compute compute_of(ui::Work work) {
   return Compute::none;
 }
 
-ui::RunProgress progress_of(const JobProgress& progress) {
-  return {progress.calls_done, progress.calls_total,     progress.role,        progress.step,
-          progress.steps,      progress.elapsed_seconds, progress.seconds_left};
+ui::RunProgress progress_of(const JobProgress& progress, const QString& noun) {
+  return {progress.calls_done, progress.calls_total,     progress.role,         progress.step,
+          progress.steps,      progress.elapsed_seconds, progress.seconds_left, noun};
+}
+
+ui::RunFacts facts_of(const CallSchedule& schedule) {
+  ui::RunFacts facts{schedule.pipeline, schedule.steps, {}};
+  for (const CallSchedule::Pattern& pattern : schedule.patterns) {
+    if (pattern.layout && facts.layout_of(pattern.layout->length) == nullptr) facts.layouts.push_back(*pattern.layout);
+  }
+  return facts;
 }
 
 ui::RunEnd end_of(const JobEnd& end) {
@@ -114,23 +123,30 @@ GuiJobControl::~GuiJobControl() = default;
 Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
   const Expected<const Profile*> profile = library_.find(ui::utf8_of(request.model));
   if (!profile) return fail(profile.error());
-  ProfileRequest wanted{**profile, {}, compute_of(request.work), 0};
-  for (const auto& [key, value] : request.inputs) wanted.inputs[ui::utf8_of(key)] = value;
-  Expected<std::unique_ptr<Job>> job = make_profile_job(std::move(wanted));
-  if (!job) return fail(job.error());
-  return start(std::move(*job));
+  ProfileInputs inputs;
+  for (const auto& [key, value] : request.inputs) inputs[ui::utf8_of(key)] = value;
+  Expected<CallSchedule> schedule = make_schedule(**profile, inputs);
+  if (!schedule) return fail(schedule.error());
+  ui::RunFacts facts = facts_of(*schedule);
+  Expected<void> started = start(make_schedule_job(std::move(*schedule), compute_of(request.work), 0));
+  if (started) last_run_ = std::move(facts);
+  return started;
 }
 
-Expected<void> GuiJobControl::start(std::unique_ptr<Job> job) {
+Expected<void> GuiJobControl::start(std::unique_ptr<Job> job, Showing showing) {
   if (running_) return fail("a job is running; stop it or wait for its end before starting another");
   const QString title = ui::text_of(job->title());
-  collector_.begin_run();
+  if (showing.new_run) {
+    emit run_begins();
+    collector_.begin_run();
+  }
   JobRunner::Callbacks callbacks;
-  callbacks.progress = [this, address = postbox_.address()](const JobProgress& progress) {
-    address.post([this, now = progress_of(progress)] { emit progressed(now); });
+  callbacks.progress = [this, noun = showing.noun, address = postbox_.address()](const JobProgress& progress) {
+    address.post([this, now = progress_of(progress, noun)] { emit progressed(now); });
   };
-  callbacks.ended = [this, address = postbox_.address(), &collector = collector_](const JobEnd& end) {
-    collector.end_generation();
+  callbacks.ended = [this, new_run = showing.new_run, address = postbox_.address(),
+                     &collector = collector_](const JobEnd& end) {
+    if (new_run) collector.end_generation();
     address.post([this, now = end_of(end)] {
       running_ = false;
       emit ended(now);

@@ -5,6 +5,7 @@
 #include "app/jobs/profile/profile.h"
 #include "ui/link/postbox.h"
 #include "ui/services.h"
+#include "ui/sparse/sparse_service.h"
 
 #include <memory>
 
@@ -29,8 +30,22 @@ class GuiJobControl final : public ui::JobControl {
   void stop() override { runner_.stop(); }
   [[nodiscard]] bool running() const override { return running_; }
 
+  /// How a job is shown.
+  struct Showing {
+    bool new_run = true;  ///< its calls replace those of the last run; false: it leaves the trace alone
+    QString noun = QStringLiteral("call");  ///< what its progress counts
+  };
   /// Runs any job the way run() does.
-  [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job);
+  [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job, Showing showing);
+  [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job) { return start(std::move(job), Showing()); }
+
+  [[nodiscard]] const ProfileLibrary& library() const noexcept { return library_; }
+  /// What the last run() published.
+  [[nodiscard]] const ui::RunFacts& last_run() const noexcept { return last_run_; }
+
+ signals:
+  /// A run is about to start; its calls replace the last one's.
+  void run_begins();
 
  private:
   ProfileLibrary library_;
@@ -38,6 +53,7 @@ class GuiJobControl final : public ui::JobControl {
   Engine& engine_;
   RouteObserver& observer_;
   trace::Collector& collector_;
+  ui::RunFacts last_run_;
   bool running_ = false;  ///< from start() until ended() is emitted
   ui::Postbox postbox_;
   JobRunner runner_;  ///< last: ends first

@@ -3,10 +3,13 @@
 
 #include "app/gui/workbench.h"
 #include "core/exchange/sdnext_config.h"
+#include "ui/block_mask/block_mask_panel.h"
 #include "ui/chain_bar/chain_bar.h"
+#include "ui/control_panel/control_panel.h"
 #include "ui/export/export_dialog.h"
 #include "ui/main_window/main_window.h"
 #include "ui/route_table/route_panel.h"
+#include "ui/sparse/sweep_page.h"
 #include "ui/workload_panel/workload_panel.h"
 
 #include <QApplication>
@@ -14,6 +17,8 @@
 #include <QDir>
 #include <QEventLoop>
 #include <QFile>
+#include <QPushButton>
+#include <QScrollArea>
 #include <QSettings>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -92,6 +97,36 @@ class Session {
     return wait_for([this] { return !bench_.jobs().running(); }) && taken;
   }
 
+  /// The sparse side: a model whose sequence is long enough, its tiles before and after they are computed, a sweep.
+  bool sparse() {
+    const std::vector<std::pair<std::string, OptionValue>> settings{
+        {"sparse_attention_enabled", true},
+        {"sparse_attention_min_tokens", std::int64_t{4096}},
+        {"sparse_attention_schedule_steps", std::int64_t{3}},
+        {"sparse_attention_exclude", std::string("CosmosTransformer3DModel, anima, MyFineTune")}};
+    if (!override_with({"SDNQ attention", "Flash attention"}) || !bench_.engine().set_all(settings)) return false;
+    window_.workload().choose_model("flux.1-dev");
+    if (!run(ui::Work::planned)) return false;
+    select("transformer");
+    window_.show_block_mask();
+    scroll_to_sparse();
+    if (!take(window_, "block-mask-planned")) return false;
+    auto* compute = window_.block_mask().findChild<QPushButton*>("mask_compute");
+    compute->click();
+    if (!wait_for([this] { return window_.block_mask().view().map().has_tiles(); })) return false;
+    window_.show_sweep();
+    window_.sweep().run();
+    const auto& sweep = bench_.services().sparse.sweep_state();
+    if (!wait_for([&] { return sweep.phase > ui::SweepState::Phase::running && !bench_.jobs().running(); }))
+      return false;
+    if (!take(window_, "sparse")) return false;
+    window_.arrange({1280, 720});
+    window_.show_block_mask();
+    const bool small = take(window_, "sparse-1280x720");
+    window_.arrange({1680, 1050});
+    return small && bench_.engine().set_all({{"sparse_attention_enabled", false}}).has_value();
+  }
+
   bool export_dialog() {
     QTemporaryDir place;
     const QString file = place.filePath("config.json");
@@ -130,6 +165,14 @@ class Session {
         view->selectRow(row);
         return;
       }
+    }
+  }
+
+  void scroll_to_sparse() {
+    settle();
+    auto* row = window_.control().findChild<QWidget*>("sparse_attention_exclude");
+    for (QWidget* at = row; at != nullptr; at = at->parentWidget()) {
+      if (auto* area = qobject_cast<QScrollArea*>(at)) area->ensureWidgetVisible(row, 0, 60);
     }
   }
 
@@ -175,7 +218,8 @@ int take_screenshots(const QString& folder, const QString& theme_name, int scale
   ui::Theme theme;
   theme.choose(theme_name == "dark" ? ui::ThemeChoice::dark : ui::ThemeChoice::light);
   Session session(**bench, theme, folder, QStringLiteral("-%1-%2x.png").arg(theme_name).arg(scale));
-  const bool done = session.first_start() && session.finished_run() && session.export_dialog() && session.pending();
+  const bool done = session.first_start() && session.finished_run() && session.sparse() && session.export_dialog() &&
+                    session.pending();
   return done ? 0 : 1;
 }
 

@@ -38,12 +38,15 @@ Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target
     : targets_(std::move(targets)),
       engine_(make_registry(), std::move(first), [this](const LogLine& line) { log_.push(line); }),
       observer_(ring_),
+      selections_(observer_),
       collector_(ring_, {.log_routes = true,
                          .sink = [this](const LogLine& line) { log_.push(line); },
                          .on_change = [this] { trace_.announce(); }}),
       exports_(engine_),
-      jobs_(std::move(library), engine_, observer_, collector_) {
+      jobs_(std::move(library), engine_, selections_, collector_),
+      sparse_(engine_, jobs_, collector_, selections_) {
   trace_.watch(&collector_);
+  QObject::connect(&jobs_, &GuiJobControl::run_begins, &jobs_, [this] { selections_.clear(); });
   rebuild_watch_ = engine_.subscribe([this](const EngineEvent& event) {
     if (event.kind == EngineEvent::Kind::chain_rebuilt) collector_.reset_routes();
   });
@@ -54,6 +57,6 @@ Workbench::~Workbench() {
   trace_.watch(nullptr);
 }
 
-ui::Services Workbench::services() { return {engine_, jobs_, trace_, targets_, exports_, log_}; }
+ui::Services Workbench::services() { return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_}; }
 
 }  // namespace attn::app

@@ -3,6 +3,8 @@
 
 #include "app/gui/export_service.h"
 #include "app/gui/job_control.h"
+#include "app/gui/selection_keeper.h"
+#include "app/gui/sparse_service.h"
 #include "app/gui/trace_source.h"
 #include "trace/collector.h"
 #include "ui/log/log_feed.h"
@@ -46,11 +48,13 @@ class Workbench {
   Engine engine_;
   trace::EventRing ring_;
   trace::RingObserver observer_;
+  SelectionKeeper selections_;
   GuiTraceSource trace_;
   trace::Collector collector_;
   std::shared_ptr<void> rebuild_watch_;
   GuiExportService exports_;
   GuiJobControl jobs_;
+  GuiSparseService sparse_;
 };
 
 }  // namespace attn::app

@@ -4,7 +4,10 @@
 #include "ui/control_panel/choice_row.h"
 #include "ui/control_panel/section.h"
 #include "ui/control_panel/target_selector.h"
+#include "ui/control_panel/value_rows.h"
 #include "ui/format/format.h"
+#include "ui/sparse/exclusions_row.h"
+#include "ui/sparse/sparse_extras.h"
 
 #include <QAction>
 #include <QCheckBox>
@@ -20,6 +23,9 @@ namespace attn::ui {
 
 namespace {
 
+const std::string kSparse(keys::sparse_prefix);
+const std::string kExclude = kSparse + "exclude";
+
 /// Sections that are open before anybody has said otherwise.
 bool opens_by_default(const QString& title) { return title != "Attention Slicing" && title != "Attention Dispatcher"; }
 
@@ -34,7 +40,8 @@ QString joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, const Theme& theme, QWidget* parent)
+ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseContext& sparse, const Theme& theme,
+                           QWidget* parent)
     : QWidget(parent), link_(link), theme_(theme) {
   setObjectName("control_panel");
   auto* outer = new QVBoxLayout(this);
@@ -81,11 +88,16 @@ ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, const Th
   area->setWidget(content);
   outer->addWidget(area, 1);
 
+  sparse_ = new SparseExtras(sparse, theme, content);
   for (const OptionState& state : link_.states()) {
     QString title = text_of(state.spec.section);
     if (state.spec.key == keys::overrides) title = tr("Overrides");
     if (state.spec.key == keys::kernels) title = tr("Kernel flags");
-    add_rows(group(title), state);
+    if (state.spec.key == kExclude) {
+      add_exclusions(group(title), state);
+    } else {
+      add_rows(group(title), state);
+    }
   }
   // People meet the overrides and the flags first, whatever the order of the specs.
   std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
@@ -125,9 +137,30 @@ void ControlPanel::add_rows(Group& group, const OptionState& state) {
                                .arg(text_of(spec->label).toHtmlEscaped(), text_of(spec->help).toHtmlEscaped()));
       }
     }
+    if (state.spec.key == kSparse + "enabled") add_companion(group, row, sparse_->headline());
     group.section->add(row);
     group.rows.push_back(row);
+    if (state.spec.key == kSparse + "budget") {
+      add_companion(group, row, sparse_->density());
+      connect(static_cast<NumberRow*>(row), &NumberRow::dragged, sparse_, &SparseExtras::preview_budget);
+    }
+    if (state.spec.key == kSparse + "schedule_bump") add_companion(group, row, sparse_->schedule());
   }
+}
+
+void ControlPanel::add_exclusions(Group& group, const OptionState& state) {
+  auto* row = new ExclusionsRow(link_, theme_, state, group.section);
+  row->show_state(state);
+  group.section->add(row);
+  group.rows.push_back(row);
+  sparse_->serve(row);
+}
+
+void ControlPanel::add_companion(Group& group, OptionRow* row, QWidget* widget) {
+  const bool hidden = widget->isHidden();
+  group.section->add(widget);
+  widget->setHidden(hidden);
+  companions_.push_back({row, widget});
 }
 
 void ControlPanel::refresh() {
@@ -193,6 +226,10 @@ void ControlPanel::show_search() {
     group.section->set_searching(!needle.isEmpty());
     group.section->setVisible(any_here);
     any |= any_here;
+  }
+  for (const Companion& companion : companions_) {
+    const QVariant wanted = companion.widget->property("wanted");
+    companion.widget->setVisible(!companion.row->isHidden() && (!wanted.isValid() || wanted.toBool()));
   }
   nothing_found_->setVisible(!any);
 }

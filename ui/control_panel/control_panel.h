@@ -18,6 +18,8 @@ namespace attn::ui {
 
 class OptionRow;
 class Section;
+class SparseContext;
+class SparseExtras;
 
 /// Everything that can be set: the target, the overrides, the kernel flags, then every option under the heading that
 /// its spec names. The forms come from the specs.
@@ -25,7 +27,8 @@ class ControlPanel final : public QWidget {
   Q_OBJECT
 
  public:
-  ControlPanel(EngineLink& link, const TargetList& targets, const Theme& theme, QWidget* parent = nullptr);
+  ControlPanel(EngineLink& link, const TargetList& targets, SparseContext& sparse, const Theme& theme,
+               QWidget* parent = nullptr);
 
   void focus_search();
   /// Which sections are open.
@@ -41,8 +44,15 @@ class ControlPanel final : public QWidget {
     Section* section;
     std::vector<OptionRow*> rows;
   };
+  /// Something between the rows that a search shows and hides with a row.
+  struct Companion {
+    OptionRow* row;
+    QWidget* widget;
+  };
   Group& group(const QString& title);
   void add_rows(Group& group, const OptionState& state);
+  void add_exclusions(Group& group, const OptionState& state);
+  void add_companion(Group& group, OptionRow* row, QWidget* widget);
   void refresh();
   void show_backend_states();
   void show_search();
@@ -56,6 +66,8 @@ class ControlPanel final : public QWidget {
   QWidget* target_section_;
   QVBoxLayout* column_;
   std::vector<Group> groups_;
+  SparseExtras* sparse_;
+  std::vector<Companion> companions_;
 };
 
 }  // namespace attn::ui

@@ -122,7 +122,11 @@ NumberRow::NumberRow(EngineLink& link, const Theme& theme, const OptionState& st
     const double value = state_.spec.minimum + at * state_.spec.step;
     const QSignalBlocker quiet(spin_);
     spin_->setValue(value);
-    if (!slider_->isSliderDown()) send(value);
+    if (slider_->isSliderDown()) {
+      emit dragged(value);
+    } else {
+      send(value);
+    }
   });
   connect(slider_, &QSlider::sliderReleased, this, [this] { send(spin_->value()); });
   connect(spin_, &QDoubleSpinBox::valueChanged, this, &NumberRow::send);

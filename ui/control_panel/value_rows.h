@@ -48,6 +48,10 @@ class NumberRow final : public ValueRow {
  public:
   NumberRow(EngineLink& link, const Theme& theme, const OptionState& state, QWidget* parent);
 
+ signals:
+  /// The value under the pointer while the slider is held.
+  void dragged(double value);
+
  private:
   void show_value(const OptionValue& value) override;
   void send(double value);

@@ -4,12 +4,14 @@
 #include "core/call/call_text.h"
 #include "ui/format/format.h"
 #include "ui/panel/empty_state.h"
+#include "ui/sparse/skip_reasons.h"
 
 #include <QLabel>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace attn::ui {
 
@@ -54,7 +56,7 @@ Card card_of(const BackendVerdict& verdict, const Explanation& explanation) {
   return card;
 }
 
-Card stage_card(const Explanation& explanation) {
+Card stage_card(const Explanation& explanation, const trace::RouteRow& route) {
   Card card;
   card.name = ExplainPanel::tr("sparse stage");
   const auto& stage = explanation.stage;
@@ -64,6 +66,13 @@ Card stage_card(const Explanation& explanation) {
   card.sentence =
       stage.selects ? ExplainPanel::tr("budget %1, density %2").arg(share_text(stage.budget), share_text(stage.density))
                     : text_of(stage.reason);
+  const QStringList counted_reasons = skip_lines(route);
+  if (!counted_reasons.isEmpty()) {
+    card.sentence = counted_reasons.join('\n');
+    const auto tokens = route.id.query.rank >= 2 ? route.id.query.size[route.id.query.rank - 2U] : 0;
+    const QString remedy = remedy_for(route.stage_skips.front().reason, tokens);
+    if (!remedy.isEmpty()) card.sentence += '\n' + ExplainPanel::tr("To change that, %1.").arg(remedy);
+  }
   return card;
 }
 
@@ -79,10 +88,10 @@ QString headline(const trace::RouteRow& route) {
 
 }  // namespace
 
-std::vector<Card> cards_of(const Explanation& explanation) {
+std::vector<Card> cards_of(const Explanation& explanation, const trace::RouteRow& route) {
   std::vector<Card> cards;
   for (const BackendVerdict& verdict : explanation.entries) {
-    if (&verdict == &explanation.entries.back()) cards.push_back(stage_card(explanation));
+    if (&verdict == &explanation.entries.back()) cards.push_back(stage_card(explanation, route));
     cards.push_back(card_of(verdict, explanation));
   }
   return cards;
@@ -115,6 +124,13 @@ void ExplainPanel::refresh() {
     stack_->setCurrentIndex(0);
     return;
   }
+  skips_.clear();
+  calls_ = 0;
+  for (const trace::RouteRow& row : run_.routes) {
+    if (!(row.id == route->id)) continue;
+    skips_ = row.stage_skips;
+    calls_ = row.calls;
+  }
   const Engine& engine = link_.engine();
   const std::shared_ptr<const Plan> plan = engine.plan();
   const Expected<WrittenCall> written = parse_call(written_call(*route, plan->target().is_cpu()));
@@ -131,7 +147,19 @@ void ExplainPanel::refresh() {
                   ? tr("The pending edits leave it where it is.")
                   : tr("With the pending edits: %1 → %2").arg(text_of(now.executed), text_of(then.executed));
   }
-  show_explanation(*route, now, pending);
+  trace::RouteRow counted_route = *route;
+  counted_route.stage_skips = skips_;
+  counted_route.calls = calls_;
+  show_explanation(counted_route, now, pending);
+}
+
+void ExplainPanel::set_run(const trace::TraceSnapshot& run) {
+  run_ = run;
+  if (!selection_.route()) return;
+  const auto row = std::find_if(run.routes.begin(), run.routes.end(),
+                                [&](const trace::RouteRow& r) { return r.id == selection_.route()->id; });
+  const auto skips = row == run.routes.end() ? std::vector<trace::StageSkip>() : row->stage_skips;
+  if (skips != skips_) refresh();
 }
 
 void ExplainPanel::show_explanation(const trace::RouteRow& route, const Explanation& explanation,
@@ -159,7 +187,7 @@ void ExplainPanel::show_explanation(const trace::RouteRow& route, const Explanat
   column_->addWidget(sentence);
   if (!pending.isEmpty()) add_text(pending, "pending");
   for (const std::string& warning : explanation.warnings) add_text("⚠ " + text_of(warning), "pending");
-  for (const Card& card : cards_of(explanation)) column_->addWidget(new VerdictCard(card, theme_, content));
+  for (const Card& card : cards_of(explanation, route)) column_->addWidget(new VerdictCard(card, theme_, content));
   if (!explanation.to_move.empty()) {
     column_->addSpacing(3);
     add_text(tr("To move this call"), "title");

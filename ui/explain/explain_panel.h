@@ -16,7 +16,8 @@ class QVBoxLayout;
 namespace attn::ui {
 
 /// The cards of an explanation, in the router's order, with the stage before the last.
-[[nodiscard]] std::vector<Card> cards_of(const Explanation& explanation);
+/// `route` brings why the stage left calls dense so far.
+[[nodiscard]] std::vector<Card> cards_of(const Explanation& explanation, const trace::RouteRow& route);
 
 /// Why the selected route goes where it goes, by the chain in force, and where pending edits would send it.
 class ExplainPanel final : public QWidget {
@@ -24,6 +25,9 @@ class ExplainPanel final : public QWidget {
 
  public:
   ExplainPanel(EngineLink& link, RouteSelection& selection, const Theme& theme, QWidget* parent = nullptr);
+
+  /// The counts of the run, for the route's calls that stayed dense.
+  void set_run(const trace::TraceSnapshot& run);
 
  private:
   void refresh();
@@ -33,6 +37,9 @@ class ExplainPanel final : public QWidget {
   EngineLink& link_;
   RouteSelection& selection_;
   const Theme& theme_;
+  trace::TraceSnapshot run_;
+  std::vector<trace::StageSkip> skips_;  ///< of the selected route, as shown
+  std::int64_t calls_ = 0;               ///< of the selected route, as shown beside them
   QStackedWidget* stack_;
   QScrollArea* area_;
   QVBoxLayout* column_ = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/main_window/main_window.h"
 
+#include "ui/block_mask/block_mask_panel.h"
 #include "ui/chain_bar/chain_bar.h"
 #include "ui/control_panel/control_panel.h"
 #include "ui/explain/explain_panel.h"
@@ -11,6 +12,7 @@
 #include "ui/main_window/status_line.h"
 #include "ui/panel/panel_title.h"
 #include "ui/route_table/route_panel.h"
+#include "ui/sparse/sweep_page.h"
 #include "ui/step_chart/step_chart.h"
 #include "ui/workload_panel/workload_panel.h"
 
@@ -24,6 +26,7 @@
 #include <QScreen>
 #include <QSettings>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QTabBar>
 #include <QToolBar>
 #include <QVBoxLayout>
@@ -33,12 +36,16 @@ namespace attn::ui {
 
 namespace {
 
-constexpr int kLayoutVersion = 1;
+constexpr int kLayoutVersion = 2;
 
 }  // namespace
 
 MainWindow::MainWindow(const Services& services, Theme& theme, std::unique_ptr<QSettings> settings)
-    : services_(services), theme_(theme), settings_(std::move(settings)), link_(services.engine) {
+    : services_(services),
+      theme_(theme),
+      settings_(std::move(settings)),
+      link_(services.engine),
+      sparse_(link_, services.sparse, selection_) {
   setObjectName("main_window");
   setWindowTitle(tr("Attnscope"));
   setWindowIcon(QIcon(":/icons/attnscope.svg"));
@@ -67,18 +74,45 @@ void MainWindow::make_center() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   workload_ = new WorkloadPanel(services_.jobs, theme_, center);
-  steps_ = new StepChart(theme_, center);
   routes_ = new RoutePanel(selection_, theme_, center);
   center_ = new QSplitter(Qt::Vertical, center);
   center_->setHandleWidth(1);
   center_->setChildrenCollapsible(false);
-  center_->addWidget(steps_);
+  center_->addWidget(make_charts(center_));
   center_->addWidget(routes_);
   center_->setStretchFactor(0, 1);
   center_->setStretchFactor(1, 2);
   column->addWidget(workload_);
   column->addWidget(center_, 1);
   setCentralWidget(center);
+}
+
+QWidget* MainWindow::make_charts(QWidget* parent) {
+  auto* charts = new QWidget(parent);
+  auto* column = new QVBoxLayout(charts);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* title = new PanelTitle(tr("Charts"), theme_, charts);
+  charts_ = title->use_tabs({tr("Per step"), tr("Budget sweep")});
+  charts_->setObjectName("chart_tabs");
+  auto* pages = new QStackedWidget(charts);
+  steps_ = new StepChart(theme_, pages);
+  sweep_ = new SweepPage(sparse_, services_.jobs, theme_, pages);
+  pages->addWidget(steps_);
+  pages->addWidget(sweep_);
+  column->addWidget(title);
+  column->addWidget(pages, 1);
+  const auto say = [this, title] {
+    title->set_facts(charts_->currentIndex() == 0 ? steps_->facts() : sweep_->facts());
+  };
+  connect(charts_, &QTabBar::currentChanged, pages, [this, pages, say](int page) {
+    pages->setCurrentIndex(page);
+    say();
+    if (page == 1) give_sweep_room();
+  });
+  connect(steps_, &StepChart::facts_changed, title, say);
+  connect(sweep_, &SweepPage::facts_changed, title, say);
+  return charts;
 }
 
 QDockWidget* MainWindow::make_dock(const char* name, const QString& title, QWidget* panel, PanelTitle* strip,
@@ -95,14 +129,22 @@ QDockWidget* MainWindow::make_dock(const char* name, const QString& title, QWidg
 }
 
 void MainWindow::make_docks() {
-  control_ = new ControlPanel(link_, services_.targets, theme_, this);
+  control_ = new ControlPanel(link_, services_.targets, sparse_, theme_, this);
   auto* control_title = new PanelTitle(tr("Control panel"), theme_, this);
   make_dock("control_dock", tr("Control panel"), control_, control_title, Qt::LeftDockWidgetArea);
   connect(control_, &ControlPanel::edited, control_title, &PanelTitle::set_edited);
 
-  explain_ = new ExplainPanel(link_, selection_, theme_, this);
-  make_dock("explain_dock", tr("Explain"), explain_, new PanelTitle(tr("Explain"), theme_, this),
-            Qt::RightDockWidgetArea);
+  auto* route_pages = new QStackedWidget(this);
+  explain_ = new ExplainPanel(link_, selection_, theme_, route_pages);
+  block_mask_ = new BlockMaskPanel(sparse_, theme_, route_pages);
+  route_pages->addWidget(explain_);
+  route_pages->addWidget(block_mask_);
+  auto* route_title = new PanelTitle(tr("Explain"), theme_, this);
+  route_tabs_ = route_title->use_tabs({tr("Explain"), tr("Block mask")});
+  route_tabs_->setObjectName("route_tabs");
+  connect(route_tabs_, &QTabBar::currentChanged, route_pages, &QStackedWidget::setCurrentIndex);
+  route_dock_ =
+      make_dock("explain_dock", tr("Explain and block mask"), route_pages, route_title, Qt::RightDockWidgetArea);
 
   log_ = new LogPanel(services_.log, theme_, this);
   auto* log_title = new PanelTitle(tr("Trace log"), theme_, this);
@@ -193,6 +235,8 @@ void MainWindow::make_menus() {
 
   QMenu* view = menuBar()->addMenu(tr("&View"));
   for (QDockWidget* dock : docks_) view->addAction(dock->toggleViewAction());
+  add(view, tr("&Block mask"), QKeySequence(tr("Ctrl+M")), [this] { show_block_mask(); });
+  add(view, tr("Budget &sweep"), QKeySequence(tr("Ctrl+Shift+S")), [this] { show_sweep(); });
   view->addSeparator();
   make_theme_menu(view->addMenu(tr("&Theme")));
   add(view, tr("&Reset layout"), {}, [this] { reset_layout(); });
@@ -227,8 +271,14 @@ void MainWindow::connect_panels() {
     stop_->setEnabled(running);
     if (running) steps_->expect_steps(0);
   });
-  connect(workload_, &WorkloadPanel::progressed, steps_,
-          [this](const RunProgress& progress, double) { steps_->expect_steps(progress.steps); });
+  connect(workload_, &WorkloadPanel::progressed, steps_, [this](const RunProgress& progress, double) {
+    if (progress.steps > 0) steps_->expect_steps(progress.steps);
+  });
+  const auto workload = [this](const QString& model, int steps) { sparse_.set_workload(model, steps); };
+  connect(workload_, &WorkloadPanel::workload_changed, this, workload);
+  const RunRequest request = workload_->request();
+  const auto steps = request.inputs.find("steps");
+  workload(request.model, steps == request.inputs.end() ? 0 : static_cast<int>(steps->second));
   stop_->setEnabled(false);
 }
 
@@ -239,6 +289,8 @@ void MainWindow::take_run() {
   routes_->set_run(run);
   steps_->set_run(run);
   chain_bar_->set_run(run);
+  sparse_.set_run(run);
+  explain_->set_run(run);
   status_->show_dropped(run.dropped);
 }
 
@@ -293,6 +345,24 @@ void MainWindow::arrange(QSize size) {
   resizeDocks({docks_[0], docks_[1]}, {left, right}, Qt::Horizontal);
   resizeDocks({docks_[2]}, {std::clamp(size.height() / 7, 104, 160)}, Qt::Vertical);
   center_->setSizes({size.height() / 4, size.height() / 2});
+}
+
+void MainWindow::show_block_mask() {
+  route_dock_->show();
+  route_dock_->raise();
+  route_tabs_->setCurrentIndex(1);
+}
+
+void MainWindow::show_sweep() { charts_->setCurrentIndex(1); }
+
+void MainWindow::give_sweep_room() {
+  // Curves with a table beside them cannot be read in the height that suffices for bars.
+  constexpr int kReadable = 250;
+  const QList<int> sizes = center_->sizes();
+  const int whole = sizes[0] + sizes[1];
+  if (sizes[0] >= kReadable || whole == 0) return;
+  const int top = std::min(kReadable, whole * 3 / 5);
+  center_->setSizes({top, whole - top});
 }
 
 void MainWindow::save() {

@@ -4,6 +4,7 @@
 #include "ui/link/engine_link.h"
 #include "ui/selection/route_selection.h"
 #include "ui/services.h"
+#include "ui/sparse/sparse_context.h"
 #include "ui/theme/theme.h"
 
 #include <QMainWindow>
@@ -12,9 +13,12 @@
 class QActionGroup;
 class QSplitter;
 class QSettings;
+class QStackedWidget;
+class QTabBar;
 
 namespace attn::ui {
 
+class BlockMaskPanel;
 class ChainBar;
 class ControlPanel;
 class ExplainPanel;
@@ -25,6 +29,7 @@ class PanelTitle;
 class RoutePanel;
 class StatusLine;
 class StepChart;
+class SweepPage;
 class WorkloadPanel;
 
 /// The window: creates the panels, connects them, restores what the person arranged. Whatever decides is elsewhere.
@@ -42,6 +47,11 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] RoutePanel& routes() noexcept { return *routes_; }
   [[nodiscard]] RouteSelection& selection() noexcept { return selection_; }
   [[nodiscard]] LogPanel& log() noexcept { return *log_; }
+  [[nodiscard]] BlockMaskPanel& block_mask() noexcept { return *block_mask_; }
+  [[nodiscard]] SweepPage& sweep() noexcept { return *sweep_; }
+  /// Brings the panel to the front, wherever it is.
+  void show_block_mask();
+  void show_sweep();
   /// The default arrangement for a window of this size.
   void arrange(QSize size);
   /// Opens the dialog, or brings it to the front.
@@ -56,6 +66,8 @@ class MainWindow final : public QMainWindow {
   QDockWidget* make_dock(const char* name, const QString& title, QWidget* panel, PanelTitle* strip,
                          Qt::DockWidgetArea area);
   void make_center();
+  QWidget* make_charts(QWidget* parent);
+  void give_sweep_room();
   void make_docks();
   void make_bars();
   void make_menus();
@@ -74,6 +86,7 @@ class MainWindow final : public QMainWindow {
   std::unique_ptr<QSettings> settings_;
   EngineLink link_;
   RouteSelection selection_;
+  SparseContext sparse_;
   std::uint64_t shown_revision_ = ~std::uint64_t{0};
 
   ChainBar* chain_bar_ = nullptr;
@@ -82,6 +95,11 @@ class MainWindow final : public QMainWindow {
   StepChart* steps_ = nullptr;
   RoutePanel* routes_ = nullptr;
   ExplainPanel* explain_ = nullptr;
+  BlockMaskPanel* block_mask_ = nullptr;
+  SweepPage* sweep_ = nullptr;
+  QTabBar* charts_ = nullptr;
+  QTabBar* route_tabs_ = nullptr;
+  QDockWidget* route_dock_ = nullptr;
   LogPanel* log_ = nullptr;
   StatusLine* status_ = nullptr;
   QSplitter* center_ = nullptr;

@@ -44,7 +44,8 @@ void StatusLine::show_progress(const RunProgress& progress, double calls_per_sec
   step_->setText(progress.steps > 0
                      ? tr("step %1 of %2").arg(std::min(progress.step + 1, progress.steps)).arg(progress.steps)
                      : QString());
-  speed_->setText(tr("%1 calls/s").arg(count_text(qRound64(calls_per_second))));
+  const bool calls = progress.noun == RunProgress().noun;
+  speed_->setText(calls ? tr("%1 calls/s").arg(count_text(qRound64(calls_per_second))) : QString());
 }
 
 void StatusLine::show_dropped(std::uint64_t dropped) {

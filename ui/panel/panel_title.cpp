@@ -14,7 +14,7 @@ namespace attn::ui {
 
 PanelTitle::PanelTitle(const QString& title, const Theme& theme, QWidget* parent) : QFrame(parent), theme_(theme) {
   set_look(this, "titlebar");
-  setFixedHeight(30);
+  setFixedHeight(kHeight);
   row_ = new QHBoxLayout(this);
   row_->setContentsMargins(12, 0, 6, 0);
   row_->setSpacing(8);

@@ -17,6 +17,7 @@ class PanelTitle final : public QFrame {
   Q_OBJECT
 
  public:
+  static constexpr int kHeight = 30;
   PanelTitle(const QString& title, const Theme& theme, QWidget* parent = nullptr);
 
   /// Tabs instead of the name.

@@ -3,7 +3,6 @@
 
 #include "ui/format/format.h"
 #include "ui/panel/empty_state.h"
-#include "ui/panel/panel_title.h"
 
 #include <QHelpEvent>
 #include <QPainter>
@@ -165,8 +164,6 @@ StepChart::StepChart(const Theme& theme, QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  title_ = new PanelTitle(tr("Per step"), theme, this);
-  column->addWidget(title_);
   stack_ = new QStackedWidget(this);
   stack_->addWidget(new EmptyState(tr("No steps yet"),
                                    tr("A run draws a bar for every denoising step, coloured by "
@@ -187,7 +184,8 @@ void StepChart::set_run(const trace::TraceSnapshot& run) {
   StepBars bars(run);
   bars.expect(expected_steps_ > 0 ? static_cast<std::size_t>(expected_steps_) + 2 : 0);
   stack_->setCurrentIndex(bars.bars().empty() ? 0 : 1);
-  title_->set_facts(bars.bars().empty() ? QString() : (bars.in_seconds() ? tr("time per step") : tr("calls per step")));
+  facts_ = bars.bars().empty() ? QString() : (bars.in_seconds() ? tr("time per step") : tr("calls per step"));
+  emit facts_changed(facts_);
   if (bars.bars() != plot_->bars().bars()) plot_->set_bars(std::move(bars));
 }
 

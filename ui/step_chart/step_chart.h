@@ -10,8 +10,6 @@ class QStackedWidget;
 
 namespace attn::ui {
 
-class PanelTitle;
-
 /// The bars, painted. Hovering says what a bar holds.
 class StepPlot final : public QWidget {
   Q_OBJECT
@@ -48,9 +46,14 @@ class StepChart final : public QWidget {
   void set_run(const trace::TraceSnapshot& run);
   /// How many steps the run will have; 0: not known.
   void expect_steps(int steps);
+  /// For the title strip: "time per step".
+  [[nodiscard]] QString facts() const { return facts_; }
+
+ signals:
+  void facts_changed(const QString& facts);
 
  private:
-  PanelTitle* title_;
+  QString facts_;
   QStackedWidget* stack_;
   StepPlot* plot_;
   int expected_steps_ = 0;

@@ -27,8 +27,12 @@ enum class Ink {
   applied,    ///< applied, not default
   ok,
   bad,
+  tile_chosen,    ///< block mask: a candidate that is kept
+  tile_diagonal,  ///< always kept
+  tile_pinned,    ///< always kept
+  tile_dropped,   ///< never kept
 };
-inline constexpr std::size_t kInks = 16;
+inline constexpr std::size_t kInks = 20;
 
 /// Name of an ink in the style sheet template, without the @.
 [[nodiscard]] std::string_view name_of(Ink ink) noexcept;

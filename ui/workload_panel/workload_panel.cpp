@@ -181,10 +181,18 @@ void WorkloadPanel::show_inputs() {
     row->addWidget(label);
     row->addWidget(spin);
     flow_->addWidget(cell);
+    if (input.key == "steps") connect(spin, &QDoubleSpinBox::valueChanged, this, &WorkloadPanel::tell_workload);
     inputs_.push_back({input.key, cell, spin, input.value, is_rare(input)});
   }
   more_->setVisible(more_placed);
   show_more(more_->isChecked());
+  tell_workload();
+}
+
+void WorkloadPanel::tell_workload() {
+  const RunRequest wanted = request();
+  const auto steps = wanted.inputs.find("steps");
+  emit workload_changed(wanted.model, steps == wanted.inputs.end() ? 0 : static_cast<int>(steps->second));
 }
 
 void WorkloadPanel::show_more(bool more) {
@@ -255,13 +263,13 @@ void WorkloadPanel::show_progress(const RunProgress& progress) {
   const double speed =
       progress.elapsed_seconds > 0.0 ? static_cast<double>(progress.calls_done) / progress.elapsed_seconds : 0.0;
   QStringList facts;
-  facts << tr("%1 of %2").arg(count_text(progress.calls_done), counted(progress.calls_total, tr("call")));
+  facts << tr("%1 of %2").arg(count_text(progress.calls_done), counted(progress.calls_total, progress.noun));
   if (progress.role == Role::transformer && progress.steps > 0) {
     facts << tr("step %1 of %2").arg(progress.step + 1).arg(progress.steps);
   } else if (progress.role != Role::none) {
     facts << text_of(name_of(progress.role));
   }
-  facts << tr("%1 calls/s").arg(count_text(qRound64(speed)));
+  if (progress.noun == RunProgress().noun) facts << tr("%1 calls/s").arg(count_text(qRound64(speed)));
   if (progress.seconds_left) facts << tr("%1 left").arg(seconds_text(*progress.seconds_left));
   say(facts.join(" · "), "dim");
   emit progressed(progress, speed);
@@ -272,11 +280,11 @@ void WorkloadPanel::show_end(const RunEnd& end) {
   switch (end.outcome) {
     case RunEnd::Outcome::finished:
       bar_->setValue(1000);
-      say(tr("Finished: %1 in %2").arg(counted(last_.calls_done, tr("call")), seconds_text(end.seconds)), "dim");
+      say(tr("Finished: %1 in %2").arg(counted(last_.calls_done, last_.noun), seconds_text(end.seconds)), "dim");
       break;
     case RunEnd::Outcome::stopped:
       say(tr("Stopped after %1 of %2, %3")
-              .arg(count_text(last_.calls_done), counted(last_.calls_total, tr("call")), seconds_text(end.seconds)),
+              .arg(count_text(last_.calls_done), counted(last_.calls_total, last_.noun), seconds_text(end.seconds)),
           "pending");
       break;
     case RunEnd::Outcome::failed:

@@ -47,6 +47,8 @@ class WorkloadPanel final : public QWidget {
   /// Progress as facts for the status bar.
   void progressed(const attn::ui::RunProgress& progress, double calls_per_second);
   void ran(bool running);
+  /// Another model, or another number of steps.
+  void workload_changed(const QString& model, int steps);
 
  private:
   struct Input {
@@ -65,6 +67,7 @@ class WorkloadPanel final : public QWidget {
   void show_end(const RunEnd& end);
   void say(const QString& text, const char* look);
   [[nodiscard]] const ModelInfo* model() const;
+  void tell_workload();
 
   JobControl& jobs_;
   const Theme& theme_;
