@@ -161,7 +161,7 @@ class DynamicKernel final : public AttentionKernel {
   SlicePlanCache cache_;
 };
 
-OptionSpec rate_option(std::string_view key, std::string_view label, double fallback, double maximum,
+OptionSpec rate_option(std::string_view key, std::string_view label, double fallback, double per_memory,
                        std::string_view help) {
   OptionSpec option;
   option.key = key;
@@ -169,7 +169,8 @@ OptionSpec rate_option(std::string_view key, std::string_view label, double fall
   option.type = OptionType::real;
   option.fallback = fallback;
   option.minimum = 0.01;
-  option.maximum = maximum;
+  option.maximum = per_memory * kLargestCard;
+  option.maximum_per_memory = per_memory;
   option.step = 0.01;
   option.unit = "GiB";
   option.section = "Dynamic attention";
@@ -194,9 +195,9 @@ BackendSpec dynamic_backend() {
   spec.priority = 10;
   spec.terminal = true;
   spec.options = {
-      rate_option(kSliceKey, "Dynamic Attention slicing rate", kSliceDefault, kLargestCard,
+      rate_option(kSliceKey, "Dynamic Attention slicing rate", kSliceDefault, 1.0,
                   "Scores that one slice may take. Smaller slices need less memory and take longer."),
-      rate_option(kTriggerKey, "Dynamic Attention trigger rate", kTriggerDefault, 2 * kLargestCard,
+      rate_option(kTriggerKey, "Dynamic Attention trigger rate", kTriggerDefault, 2.0,
                   "Calls whose scores stay below this are not split at all."),
   };
   spec.help = "Cuts large calls into slices for the original attention, so that they fit in memory. Takes every call.";

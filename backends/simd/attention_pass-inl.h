@@ -161,11 +161,15 @@ class AttentionPass {
     }
     if (keys_.columns == 0) return;
     operands_.Score(keys_, row, rows);
-    for (std::int64_t r = 0; r < rows; ++r) SoftenRow(first, row + r, t_.scores + r * keys_.columns);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      HideKeys(first, row + r, t_.scores + r * keys_.columns);
+      operands_.Soften(keys_, row, r);
+    }
     operands_.AddValues(keys_, row, rows);
   }
 
-  void SoftenRow(std::int64_t first, std::int64_t row, float* scores) {
+  /// Padding, mask and causal: minus infinity where a key is not allowed.
+  void HideKeys(std::int64_t first, std::int64_t row, float* scores) {
     for (std::int64_t i = 0; i < keys_.stretch_count; ++i) {
       const Stretch& stretch = keys_.stretches[i];
       float* at = scores + stretch.column;
@@ -176,7 +180,6 @@ class AttentionPass {
         std::fill(at + std::clamp<std::int64_t>(allowed, 0, stretch.keys), at + stretch.keys, kNone);
       }
     }
-    t_.row_rescale[row] = SoftmaxRow(scores, keys_.columns, t_.row_maximum + row, t_.row_sum + row);
   }
 
   // --- masks -----------------------------------------------------------------------------------------------------
@@ -193,7 +196,7 @@ class AttentionPass {
     const std::int64_t at = MaskRow(row) + key * step;
     if (mask.dtype == DType::boolean && step == 1) {
       const auto* allowed = static_cast<const std::uint8_t*>(mask.data) + at;
-      for (std::int64_t j = 0; j < count; ++j) scores[j] = allowed[j] != 0 ? scores[j] : kNone;
+      HideWhereZero(allowed, count, scores);
     } else if (mask.dtype == DType::float32 && step == 1) {
       AddBias(static_cast<const float*>(mask.data) + at, count, scores);
     } else if (mask.dtype == DType::boolean) {
@@ -209,10 +212,35 @@ class AttentionPass {
     }
   }
 
+  /// Explicit vectors: left to the compiler, this loop takes as long as the softmax.
+  static void HideWhereZero(const std::uint8_t* allowed, std::int64_t count, float* scores) {
+    const DF d;
+    const hn::Rebind<std::uint8_t, DF> d8;
+    const VF none = hn::Set(d, kNone);
+    std::int64_t j = 0;
+    for (; j + kLanes <= count; j += kLanes) {
+      const auto wide = hn::PromoteTo(DI(), hn::LoadU(d8, allowed + j));
+      const auto hidden = hn::RebindMask(d, hn::Eq(wide, hn::Zero(DI())));
+      hn::StoreU(hn::IfThenElse(hidden, none, hn::LoadU(d, scores + j)), d, scores + j);
+    }
+    for (; j < count; ++j) scores[j] = allowed[j] != 0 ? scores[j] : kNone;
+  }
+
   static void AddBias(const float* bias, std::int64_t count, float* scores) {
-    constexpr float kLowest = std::numeric_limits<float>::lowest();
-    for (std::int64_t j = 0; j < count; ++j) {
-      const float sum = std::max(scores[j] + std::max(bias[j] * kLog2E, kLowest), kLowest);
+    const DF d;
+    const VF lowest = hn::Set(d, std::numeric_limits<float>::lowest());
+    const VF none = hn::Set(d, kNone);
+    const VF to_base_two = hn::Set(d, kLog2E);
+    std::int64_t j = 0;
+    for (; j + kLanes <= count; j += kLanes) {
+      const VF added = hn::LoadU(d, bias + j);
+      const VF bounded = hn::Max(lowest, hn::Mul(added, to_base_two));
+      const VF sum = hn::Max(lowest, hn::Add(hn::LoadU(d, scores + j), bounded));
+      hn::StoreU(hn::IfThenElse(hn::Eq(added, none), none, sum), d, scores + j);
+    }
+    for (; j < count; ++j) {
+      constexpr float kLowest = std::numeric_limits<float>::lowest();
+      const float sum = std::max(kLowest, scores[j] + std::max(kLowest, bias[j] * kLog2E));
       scores[j] = bias[j] == kNone ? kNone : sum;
     }
   }
@@ -251,10 +279,22 @@ class AttentionPass {
   int panel_count_ = 0;
 };
 
+/// The online softmax of one row of a tile, in place.
+HWY_INLINE void SoftenInPlace(const TileTask& t, const TileKeys& keys, std::int64_t row, std::int64_t in_tile) {
+  t.row_rescale[row + in_tile] = SoftmaxRow(t.scores + in_tile * keys.columns, keys.columns,
+                                            t.row_maximum + row + in_tile, t.row_sum + row + in_tile);
+}
+
 /// Stores the rows of a task in the output's dtype.
 HWY_INLINE void StoreRows(const TileTask& t, const float* sums, std::int64_t step) {
   const TensorView& out = t.call.output;
   const std::int64_t offset = head_offset(out, t.batch, t.head);
+  if (out.dtype == DType::float32 && out.step(-1) == 1) {
+    auto* to = static_cast<float*>(out.data) + offset + t.first_row * out.step(-2);
+    const auto bytes = static_cast<std::size_t>(t.sizes.value_dim) * sizeof(float);
+    for (std::int64_t r = 0; r < t.rows; ++r) std::memcpy(to + r * out.step(-2), sums + r * step, bytes);
+    return;
+  }
   for (std::int64_t r = 0; r < t.rows; ++r) store_row(out, offset, t.first_row + r, sums + r * step);
 }
 

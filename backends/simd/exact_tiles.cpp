@@ -64,6 +64,10 @@ class ExactOperands32 {
     }
   }
 
+  void Soften(const TileKeys& keys, std::int64_t row, std::int64_t in_tile) const {
+    SoftenInPlace(t_, keys, row, in_tile);
+  }
+
   void AddValues(const TileKeys& keys, std::int64_t row, std::int64_t rows) { values_.Add(keys, row, rows, s_.sums); }
 
   void Finish() const {

@@ -14,7 +14,16 @@ constexpr std::int64_t kFewestFactorColumns = 4;
 
 std::int64_t whole_words(std::int64_t bytes) noexcept { return (bytes + 3) / 4 * 4; }
 
-/// The mean key of every (batch, key/value head): (batch * kv_heads, head_dim), summed in double.
+/// sum = the sum of the rows.
+void add_rows(const float* rows, std::int64_t count, std::int64_t width, float* sum) {
+  std::fill_n(sum, width, 0.0F);
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t d = 0; d < width; ++d) sum[d] += rows[i * width + d];
+  }
+}
+
+/// The mean key of every (batch, key/value head): (batch * kv_heads, head_dim). Sums of 64 rows in fp32, those in
+/// double.
 std::vector<float> mean_keys(const AttentionCall& call, const CallSizes& sizes) {
   constexpr std::int64_t kRows = 64;
   const std::int64_t width = sizes.head_dim;
@@ -22,6 +31,7 @@ std::vector<float> mean_keys(const AttentionCall& call, const CallSizes& sizes) 
   tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, sizes.batch * sizes.kv_heads, 1),
                     [&](const tbb::blocked_range<std::int64_t>& range) {
                       std::vector<float> rows(static_cast<std::size_t>(kRows * width));
+                      std::vector<float> part(static_cast<std::size_t>(width));
                       std::vector<double> sum(static_cast<std::size_t>(width));
                       for (std::int64_t at = range.begin(); at < range.end(); ++at) {
                         const std::int64_t offset = head_offset(call.key, at / sizes.kv_heads, at % sizes.kv_heads);
@@ -29,11 +39,8 @@ std::vector<float> mean_keys(const AttentionCall& call, const CallSizes& sizes) 
                         for (std::int64_t first = 0; first < sizes.key_tokens; first += kRows) {
                           const std::int64_t count = std::min(kRows, sizes.key_tokens - first);
                           load_rows(call.key, offset, first, count, rows.data(), width);
-                          for (std::int64_t i = 0; i < count; ++i) {
-                            for (std::int64_t d = 0; d < width; ++d) {
-                              sum.data()[d] += static_cast<double>(rows.data()[i * width + d]);
-                            }
-                          }
+                          add_rows(rows.data(), count, width, part.data());
+                          for (std::int64_t d = 0; d < width; ++d) sum.data()[d] += static_cast<double>(part.data()[d]);
                         }
                         const double tokens = static_cast<double>(std::max<std::int64_t>(sizes.key_tokens, 1));
                         for (std::int64_t d = 0; d < width; ++d) {
@@ -47,7 +54,8 @@ std::vector<float> mean_keys(const AttentionCall& call, const CallSizes& sizes) 
 
 /// A task must start a query block, and a block of keys must hold whole key blocks.
 Tiling tiling_for(const CallSizes& sizes, const BlockSelection* selection, const Int8Arithmetic& how) {
-  Tiling tiling = Tiling::of(sizes, selection, tbb::this_task_arena::max_concurrency());
+  const std::int64_t row_floats = how.key_width / 4 + how.value_width;
+  Tiling tiling = Tiling::of(sizes, row_floats, selection, tbb::this_task_arena::max_concurrency());
   const std::int64_t keys = std::max<std::int64_t>(how.scheme.key_block, 4);
   tiling.block_keys = std::max(tiling.block_keys / keys, std::int64_t{1}) * keys;
   return tiling;
@@ -72,6 +80,7 @@ Int8Scratch::Int8Scratch(ScratchParts& parts, const CallSizes& sizes, const Int8
   values = parts.take<float>(how.values == Int8Values::int8 ? 0 : tiling.block_keys * 2 * channels);
   value_bytes = parts.take<std::int8_t>(how.values == Int8Values::int8 ? (tiling.block_keys + 4) * 2 * channels : 0);
   token_factor = parts.take<float>(rows);
+  token_sum = parts.take<std::int32_t>(rows);
   column_factor = parts.take<float>(columns);
   probabilities = parts.take<std::uint8_t>(how.values == Int8Values::int8 ? tiling.tile_rows * columns : 0);
   probability_factor = parts.take<float>(tiling.tile_rows * (columns / kFewestFactorColumns + 1));

@@ -8,6 +8,7 @@
 #endif
 
 #include "backends/simd/tile_products-inl.h"
+#include "backends/simd/vector_exp-inl.h"
 
 #include <hwy/highway.h>
 
@@ -21,6 +22,17 @@ namespace attn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Whole numbers that fit, as bytes. Highway's own way minds overflow, which cannot happen here, in six operations.
+template <class D8>
+HWY_INLINE hn::Vec<D8> WholeToBytes(D8 d8, VF whole) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  (void)d8;
+  return hn::Vec<D8>{_mm512_cvtepi32_epi8(_mm512_cvttps_epi32(whole.raw))};
+#else
+  return hn::DemoteTo(d8, hn::ConvertTo(DI(), whole));
+#endif
+}
+
 /// The largest magnitude of a row.
 HWY_INLINE float LargestOf(const float* row, std::int64_t count) {
   const DF d;
@@ -32,31 +44,62 @@ HWY_INLINE float LargestOf(const float* row, std::int64_t count) {
   return largest;
 }
 
-/// Whole numbers of row / factor. A factor of 0 gives zeros.
-HWY_INLINE void RowToBytes(const float* row, std::int64_t count, float factor, bool half_away, std::int8_t* out) {
+/// to = from - mean, or from where there is no mean; returns the largest magnitude. `from` may be `to`.
+HWY_INLINE float CentreRow(const float* from, const float* HWY_RESTRICT mean, std::int64_t count, float* to) {
+  const DF d;
+  VF top = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const VF value = hn::LoadU(d, from + i);
+    const VF centred = mean == nullptr ? value : hn::Sub(value, hn::LoadU(d, mean + i));
+    top = hn::Max(top, hn::Abs(centred));
+    hn::StoreU(centred, d, to + i);
+  }
+  float largest = hn::GetLane(hn::MaxOfLanes(d, top));
+  for (; i < count; ++i) {
+    to[i] = from[i] - (mean == nullptr ? 0.0F : mean[i]);
+    largest = std::max(largest, std::fabs(to[i]));
+  }
+  return largest;
+}
+
+/// Whole numbers of value / factor, within the range of INT8, as floats. The product with the reciprocal differs from
+/// the quotient only where that falls on a half, by its last bit.
+HWY_INLINE VF ToWhole(VF value, VF inverse, bool half_away) {
+  const DF d;
+  const VF quotient = hn::Mul(value, inverse);
+  const VF whole =
+      half_away ? hn::Trunc(hn::Add(quotient, hn::CopySign(hn::Set(d, 0.5F), quotient))) : hn::Round(quotient);
+  return hn::Min(hn::Max(whole, hn::Set(d, -128.0F)), hn::Set(d, 127.0F));
+}
+
+/// Numbers of row / factor; returns their sum. A factor of 0 gives zeros.
+HWY_INLINE std::int32_t RowToBytes(const float* row, std::int64_t count, float factor, bool half_away,
+                                   std::int8_t* out) {
+  if (factor == 0.0F) {
+    std::memset(out, 0, static_cast<std::size_t>(count));
+    return 0;
+  }
   const DF d;
   const hn::Rebind<std::int8_t, DF> d8;
-  const VF divisor = hn::Set(d, factor == 0.0F ? 1.0F : factor);
-  const VF half = hn::Set(d, 0.5F);
-  const VF low = hn::Set(d, -128.0F);
-  const VF high = hn::Set(d, 127.0F);
-  HWY_ALIGN float rest[HWY_LANES(float)];
-  HWY_ALIGN std::int8_t numbers[HWY_LANES(float)];
-  for (std::int64_t i = 0; i < count; i += kLanes) {
-    const std::int64_t here = std::min(kLanes, count - i);
-    const float* from = row + i;
-    if (here < kLanes) {
-      std::fill_n(rest, kLanes, 0.0F);
-      std::memcpy(rest, from, static_cast<std::size_t>(here) * sizeof(float));
-      from = rest;
-    }
-    const VF quotient = hn::Div(hn::LoadU(d, from), divisor);
-    const VF whole = half_away ? hn::Trunc(hn::Add(quotient, hn::CopySign(half, quotient))) : hn::Round(quotient);
-    const VF bounded = hn::Min(hn::Max(whole, low), high);
-    hn::StoreU(hn::DemoteTo(d8, hn::ConvertTo(DI(), bounded)), d8, numbers);
-    std::memcpy(out + i, numbers, static_cast<std::size_t>(here));
+  const VF inverse = hn::Set(d, 1.0F / factor);
+  VF sum = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const VF whole = ToWhole(hn::LoadU(d, row + i), inverse, half_away);
+    sum = hn::Add(sum, whole);
+    hn::StoreU(WholeToBytes(d8, whole), d8, out + i);
   }
-  if (factor == 0.0F) std::memset(out, 0, static_cast<std::size_t>(count));
+  if (i < count) {
+    HWY_ALIGN float rest[HWY_LANES(float)] = {};
+    HWY_ALIGN std::int8_t numbers[HWY_LANES(float)];
+    std::memcpy(rest, row + i, static_cast<std::size_t>(count - i) * sizeof(float));
+    const VF whole = ToWhole(hn::Load(d, rest), inverse, half_away);
+    sum = hn::Add(sum, whole);
+    hn::StoreU(WholeToBytes(d8, whole), d8, numbers);
+    std::memcpy(out + i, numbers, static_cast<std::size_t>(count - i));
+  }
+  return static_cast<std::int32_t>(hn::GetLane(hn::SumOfLanes(d, sum)));
 }
 
 /// Four rows of bytes into words: out[channel] holds the four rows' bytes of that channel, `width` channels, zeros from
@@ -89,25 +132,34 @@ HWY_INLINE void InterleaveRows(const std::int8_t* rows, std::int64_t step, std::
   std::memset(out + 4 * count, 0, static_cast<std::size_t>(4 * (width - count)));
 }
 
-/// Probabilities times the values' factors into 0..127 with one factor for the row; returns it. `count` is a multiple
-/// of the vector.
-HWY_INLINE float RowToProbabilities(const float* HWY_RESTRICT row, const float* HWY_RESTRICT factor, std::int64_t count,
-                                    std::uint8_t* HWY_RESTRICT out) {
+/// One run of an online softmax straight into bytes: 2^(score - shift) is added to `sum`, multiplied by the values'
+/// factors and brought into 0..127 with one factor, which is returned. At most 64 columns, whole vectors.
+HWY_INLINE float RunToBytes(const float* HWY_RESTRICT scores, const float* HWY_RESTRICT factor, std::int64_t count,
+                            VF shift, VF* sum, std::uint8_t* HWY_RESTRICT out) {
   const DF d;
   const hn::Rebind<std::uint8_t, DF> d8;
+  constexpr std::int64_t kMost = 64 / kLanes;
+  VF weighted[kMost];
   VF top = hn::Zero(d);
-  for (std::int64_t j = 0; j < count; j += kLanes) {
-    top = hn::Max(top, hn::Mul(hn::LoadU(d, row + j), hn::LoadU(d, factor + j)));
+  const std::int64_t vectors = count / kLanes;
+#pragma GCC unroll 4
+  for (std::int64_t v = 0; v < kMost; ++v) {
+    if (v >= vectors) break;
+    const VF p = Exp2(d, hn::Sub(hn::LoadU(d, scores + v * kLanes), shift));
+    *sum = hn::Add(*sum, p);
+    weighted[v] = hn::Mul(p, hn::LoadU(d, factor + v * kLanes));
+    top = hn::Max(top, weighted[v]);
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(d, top));
-  const float scale = largest / 127.0F <= 2e-38F ? 1.0F : largest / 127.0F;
+  const float wanted = largest * (1.0F / 127.0F);
+  const float scale = wanted <= 2e-38F ? 1.0F : wanted;
   const VF inverse = hn::Set(d, 1.0F / scale);
   const VF half = hn::Set(d, 0.5F);
-  for (std::int64_t j = 0; j < count; j += kLanes) {
-    const VF weighted = hn::Mul(hn::LoadU(d, row + j), hn::LoadU(d, factor + j));
+#pragma GCC unroll 4
+  for (std::int64_t v = 0; v < kMost; ++v) {
+    if (v >= vectors) break;
     // Not negative, so that truncation is floor.
-    const auto whole = hn::ConvertTo(DI(), hn::MulAdd(weighted, inverse, half));
-    hn::StoreU(hn::DemoteTo(d8, whole), d8, out + j);
+    hn::StoreU(WholeToBytes(d8, hn::MulAdd(weighted[v], inverse, half)), d8, out + v * kLanes);
   }
   return scale;
 }

@@ -52,11 +52,12 @@ class Int8Operands {
       const std::int64_t count = std::min(kChunk, t_.rows - row);
       LoadPadded(t_.call.query, offset, t_.first_row + row, count, how_.key_width, how_.key_group);
       auto* numbers = reinterpret_cast<std::int8_t*>(s_.queries + row * depth_);
-      Quantise(how_.scheme.query_block, how_.scheme.query_group, count, numbers, s_.query_factor + row);
-      for (std::int64_t i = 0; i < count; ++i) s_.query_factor[row + i] *= to_base_two;
-      for (std::int64_t i = 0; i < count * depth_; ++i) {
-        s_.queries[row * depth_ + i] = static_cast<std::uint8_t>(numbers[i] + kQueryBias);
+      for (std::int64_t i = 0; i < count; ++i) {
+        row_largest_[i] = LargestOf(s_.staging + i * how_.key_width, how_.key_width);
       }
+      Quantise(how_.scheme.query_block, how_.scheme.query_group, count, numbers, s_.query_factor + row, row_sums_);
+      for (std::int64_t i = 0; i < count; ++i) s_.query_factor[row + i] *= to_base_two;
+      AddBias(numbers, count * depth_, s_.queries + row * depth_);
     }
     std::fill_n(s_.sums, t_.rows * value_step_, 0.0F);
   }
@@ -86,29 +87,20 @@ class Int8Operands {
     }
   }
 
-  void AddValues(const TileKeys& keys, std::int64_t row, std::int64_t rows) {
+  void Soften(const TileKeys& keys, std::int64_t row, std::int64_t in_tile) {
     if (how_.values != Int8Values::int8) {
-      if (how_.values != Int8Values::fp32) {
-        for (std::int64_t r = 0; r < rows; ++r) RoundValues(t_.scores + r * keys.columns, keys.columns);
-      }
-      values_.Add(keys, row, rows, s_.sums);
+      SoftenInPlace(t_, keys, row, in_tile);
+      RoundValues(t_.scores + in_tile * keys.columns, keys.columns);
       return;
     }
-    std::fill_n(s_.column_factor, keys.columns, 0.0F);
-    for (std::int64_t i = 0; i < keys.stretch_count; ++i) {
-      const Stretch& stretch = keys.stretches[i];
-      std::copy_n(s_.token_factor + stretch.key, stretch.keys, s_.column_factor + stretch.column);
-    }
-    CutSegments(keys);
-    for (std::int64_t i = 0; i < segment_count_; ++i) {
-      const std::int64_t column = segments_[i].column;
-      // A segment's last vector may reach into the padding behind it, where probabilities are zero.
-      const std::int64_t width = (segments_[i].keys + kLanes - 1) / kLanes * kLanes;
-      for (std::int64_t r = 0; r < rows; ++r) {
-        s_.probability_factor[i * t_.tiling.tile_rows + r] =
-            RowToProbabilities(t_.scores + r * keys.columns + column, s_.column_factor + column, width,
-                               s_.probabilities + r * keys.columns + column);
-      }
+    if (in_tile == 0) PlaceValueFactors(keys);
+    SoftenToBytes(keys, row, in_tile);
+  }
+
+  void AddValues(const TileKeys& keys, std::int64_t row, std::int64_t rows) {
+    if (how_.values != Int8Values::int8) {
+      values_.Add(keys, row, rows, s_.sums);
+      return;
     }
     for (int v = 0; v < byte_panel_count_; ++v) {
       WithVectors(byte_panels_[v].vectors,
@@ -128,6 +120,11 @@ class Int8Operands {
     if (how_.values == Int8Values::bf16) RoundToBfloat(row, count);
   }
 
+  /// In place, by pointers that the compiler can tell apart from the members.
+  static void AddBias(const std::int8_t* numbers, std::int64_t count, std::uint8_t* out) {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<std::uint8_t>(numbers[i] + kQueryBias);
+  }
+
   /// Rows into staging, `width` floats each: zeros behind the last channel, then rotated.
   void LoadPadded(const TensorView& view, std::int64_t offset, std::int64_t first, std::int64_t count,
                   std::int64_t width, std::int64_t group) const {
@@ -140,25 +137,33 @@ class Int8Operands {
     }
   }
 
-  /// Staging rows into numbers with the scheme's factors. The first row starts a block.
+  /// Staging rows into numbers with the scheme's factors, and the sums of each row's numbers. row_largest_ is theirs,
+  /// and the first row starts a block.
   void Quantise(int block, const std::array<std::uint8_t, Int8Scheme::kMostTokens>& group_of, std::int64_t count,
-                std::int8_t* numbers, float* factor) const {
+                std::int8_t* numbers, float* factor, std::int32_t* sums) const {
     const std::int64_t width = how_.key_width;
     for (std::int64_t first = 0; first < count; first += block) {
       const std::int64_t here = std::min<std::int64_t>(block, count - first);
       float largest[Int8Scheme::kMostTokens] = {};
       for (std::int64_t i = 0; i < here; ++i) {
         float& group = largest[group_of[static_cast<std::size_t>(i)]];
-        group = std::max(group, LargestOf(s_.staging + (first + i) * width, width));
+        group = std::max(group, row_largest_[first + i]);
       }
       for (std::int64_t i = 0; i < here; ++i) {
         const float top = std::max(largest[group_of[static_cast<std::size_t>(i)]], how_.scheme.least_largest);
         factor[first + i] = top / 127.0F + how_.scheme.added;
         std::int8_t* out = numbers + (first + i) * depth_;
-        RowToBytes(s_.staging + (first + i) * width, width, factor[first + i], how_.scheme.half_away, out);
+        sums[first + i] =
+            RowToBytes(s_.staging + (first + i) * width, width, factor[first + i], how_.scheme.half_away, out);
         std::memset(out + width, 0, static_cast<std::size_t>(depth_ - width));
       }
     }
+  }
+
+  /// The first row where rows of fp32 can be read in place; null where they must be loaded.
+  [[nodiscard]] static const float* PlainRow(const TensorView& view, std::int64_t offset, std::int64_t row) {
+    if (view.dtype != DType::float32 || view.step(-1) != 1) return nullptr;
+    return static_cast<const float*>(view.data) + offset + row * view.step(-2);
   }
 
   // --- keys ------------------------------------------------------------------------------------------------------
@@ -173,17 +178,22 @@ class Int8Operands {
         any = any || (needed[p] && panels[p].first < key + here && panels[p].first + panels[p].count > key);
       }
       if (!any) continue;
-      LoadRows(t_.call.key, offset, first + key, here, 1.0F, s_.staging, how_.key_width);
+      const float* source = PlainRow(t_.call.key, offset, first + key);
+      if (source == nullptr) {
+        LoadRows(t_.call.key, offset, first + key, here, 1.0F, s_.staging, how_.key_width);
+      }
       const std::int64_t channels = t_.sizes.head_dim;
       for (std::int64_t j = 0; j < here; ++j) {
         float* row = s_.staging + j * how_.key_width;
+        const float* from = source == nullptr ? row : source + j * t_.call.key.step(-2);
         std::fill(row + channels, row + how_.key_width, 0.0F);
-        if (key_mean_ != nullptr) {
-          for (std::int64_t d = 0; d < channels; ++d) row[d] -= key_mean_[d];
-        }
+        row_largest_[j] = CentreRow(from, key_mean_, channels, row);
+        if (how_.key_group == 0) continue;
         hadamard(row, how_.key_width, how_.key_group);
+        row_largest_[j] = LargestOf(row, how_.key_width);
       }
-      Quantise(how_.scheme.key_block, how_.scheme.key_group, here, s_.bytes + key * depth_, s_.token_factor + key);
+      Quantise(how_.scheme.key_block, how_.scheme.key_group, here, s_.bytes + key * depth_, s_.token_factor + key,
+               s_.token_sum + key);
     }
   }
 
@@ -201,9 +211,7 @@ class Int8Operands {
     std::fill_n(s_.key_sum + slot, width, 0);
     for (std::int64_t j = 0; j < panel.count; ++j) {
       s_.key_factor[slot + j] = s_.token_factor[panel.first + j];
-      std::int32_t sum = 0;
-      for (std::int64_t k = 0; k < depth_; ++k) sum += rows[j * depth_ + k];
-      s_.key_sum[slot + j] = kQueryBias * sum;
+      s_.key_sum[slot + j] = kQueryBias * s_.token_sum[panel.first + j];
     }
   }
 
@@ -253,14 +261,46 @@ class Int8Operands {
     }
   }
 
-  /// Stretches in pieces of at most kFactorKeys, each with its own factor per row.
-  void CutSegments(const TileKeys& keys) {
+  /// The values' factors by score column, and the stretches in pieces that share a factor per row.
+  void PlaceValueFactors(const TileKeys& keys) {
+    std::fill_n(s_.column_factor, keys.columns, 0.0F);
     segment_count_ = 0;
     for (std::int64_t i = 0; i < keys.stretch_count; ++i) {
       const Stretch& whole = keys.stretches[i];
+      std::copy_n(s_.token_factor + whole.key, whole.keys, s_.column_factor + whole.column);
       for (std::int64_t at = 0; at < whole.keys; at += kFactorKeys) {
         segments_[segment_count_++] = {whole.column + at, whole.key + at, std::min(kFactorKeys, whole.keys - at)};
       }
+    }
+  }
+
+  /// The online softmax of one row, its probabilities straight into bytes.
+  void SoftenToBytes(const TileKeys& keys, std::int64_t row, std::int64_t in_tile) {
+    float* scores = t_.scores + in_tile * keys.columns;
+    float* maximum = t_.row_maximum + row + in_tile;
+    float* sum = t_.row_sum + row + in_tile;
+    const DF d;
+    const float largest = LargestScore(scores, keys.columns, *maximum);
+    VF added = hn::Zero(d);
+    VF shift = hn::Set(d, ShiftFor(largest));
+    if (largest == std::numeric_limits<float>::infinity()) {
+      // Weights of 0 and 1, whose base-2 logarithms are scores of the same softmax.
+      t_.row_rescale[row + in_tile] = SoftmaxInfiniteRow(scores, keys.columns, maximum, sum);
+      for (std::int64_t j = 0; j < keys.columns; ++j) scores[j] = scores[j] == 1.0F ? 0.0F : kNone;
+      shift = hn::Zero(d);
+    } else {
+      t_.row_rescale[row + in_tile] = MoveMaximum(largest, maximum);
+    }
+    for (std::int64_t i = 0; i < segment_count_; ++i) {
+      const std::int64_t column = segments_[i].column;
+      // A segment's last vector may reach into the padding behind it, where probabilities are zero.
+      const std::int64_t width = (segments_[i].keys + kLanes - 1) / kLanes * kLanes;
+      s_.probability_factor[i * t_.tiling.tile_rows + in_tile] =
+          RunToBytes(scores + column, s_.column_factor + column, width, shift, &added,
+                     s_.probabilities + in_tile * keys.columns + column);
+    }
+    if (largest != std::numeric_limits<float>::infinity()) {
+      *sum = *sum * t_.row_rescale[row + in_tile] + hn::GetLane(hn::SumOfLanes(d, added));
     }
   }
 
@@ -281,6 +321,8 @@ class Int8Operands {
   std::int64_t depth_;
   std::int64_t value_step_;
   FloatValues values_;
+  float row_largest_[kChunk];
+  std::int32_t row_sums_[kChunk];
   Panel byte_panels_[kMaxPanels];
   Stretch segments_[kMaxPanels];
   int byte_panel_count_ = 0;

@@ -54,6 +54,7 @@ struct Int8Scratch {
   float* values;                ///< value panels in fp32
   std::int8_t* value_bytes;     ///< value panels in INT8: (keys / 4, channels, 4)
   float* token_factor;          ///< per key of the block: the keys' factors, then the values'
+  std::int32_t* token_sum;      ///< the sums of the keys' numbers, per key of the block
   float* column_factor;         ///< the same by score column of a tile
   std::uint8_t* probabilities;  ///< (tile_rows, score columns)
   float* probability_factor;    ///< (segments, tile_rows)

@@ -35,15 +35,14 @@ inline HWY_NOINLINE float SoftmaxInfiniteRow(float* scores, std::int64_t count, 
   return rescale;
 }
 
-/// Turns base-2 scores into 2^(score - maximum), moves the row's state on and returns the factor for what was summed
-/// before (Milakov and Gimelshein, arXiv 1805.02867). `count` is a multiple of the vector; four independent chains,
-/// because a maximum and a sum are each a chain of dependent operations otherwise.
-HWY_INLINE float SoftmaxRow(float* HWY_RESTRICT scores, std::int64_t count, float* maximum, float* sum) {
+/// The largest of `start` and the scores. `count` is a multiple of the vector; four independent chains, because a
+/// maximum is a chain of dependent operations otherwise.
+HWY_INLINE float LargestScore(const float* scores, std::int64_t count, float start) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t four = count / (4 * lanes) * (4 * lanes);
-  V m0 = hn::Set(d, *maximum), m1 = m0, m2 = m0, m3 = m0;
+  V m0 = hn::Set(d, start), m1 = m0, m2 = m0, m3 = m0;
   for (std::int64_t j = 0; j < four; j += 4 * lanes) {
     m0 = hn::Max(m0, hn::LoadU(d, scores + j));
     m1 = hn::Max(m1, hn::LoadU(d, scores + j + lanes));
@@ -51,12 +50,31 @@ HWY_INLINE float SoftmaxRow(float* HWY_RESTRICT scores, std::int64_t count, floa
     m3 = hn::Max(m3, hn::LoadU(d, scores + j + 3 * lanes));
   }
   for (std::int64_t j = four; j < count; j += lanes) m0 = hn::Max(m0, hn::LoadU(d, scores + j));
-  const V top = hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3)));
-  const float largest = hn::GetLane(top);
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
+}
+
+/// What is subtracted from a row's scores: its maximum, or 0 where no key is allowed yet, so that every difference is
+/// minus infinity.
+HWY_INLINE float ShiftFor(float maximum) { return maximum == -std::numeric_limits<float>::infinity() ? 0.0F : maximum; }
+
+/// Moves a row's maximum on; returns the factor for what was summed before.
+HWY_INLINE float MoveMaximum(float largest, float* maximum) {
+  const hn::ScalableTag<float> d;
+  const float rescale = hn::GetLane(Exp2(d, hn::Set(d, *maximum - ShiftFor(largest))));
+  *maximum = largest;
+  return rescale;
+}
+
+/// Turns base-2 scores into 2^(score - maximum), moves the row's state on and returns the factor for what was summed
+/// before (Milakov and Gimelshein, arXiv 1805.02867). `count` is a multiple of the vector.
+HWY_INLINE float SoftmaxRow(float* HWY_RESTRICT scores, std::int64_t count, float* maximum, float* sum) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t four = count / (4 * lanes) * (4 * lanes);
+  const float largest = LargestScore(scores, count, *maximum);
   if (largest == std::numeric_limits<float>::infinity()) return SoftmaxInfiniteRow(scores, count, maximum, sum);
-  // A row without any allowed key yet: every score is minus infinity, and so must every difference be.
-  const float base = largest == -std::numeric_limits<float>::infinity() ? 0.0F : largest;
-  const V shift = hn::Set(d, base);
+  const V shift = hn::Set(d, ShiftFor(largest));
   V s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
   for (std::int64_t j = 0; j < four; j += 4 * lanes) {
     const V p0 = Exp2(d, hn::Sub(hn::LoadU(d, scores + j), shift));
@@ -78,9 +96,8 @@ HWY_INLINE float SoftmaxRow(float* HWY_RESTRICT scores, std::int64_t count, floa
     hn::StoreU(p, d, scores + j);
   }
   const float added = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
-  const float rescale = hn::GetLane(Exp2(d, hn::Set(d, *maximum - base)));
+  const float rescale = MoveMaximum(largest, maximum);
   *sum = *sum * rescale + added;
-  *maximum = largest;
   return rescale;
 }
 

@@ -17,7 +17,7 @@ constexpr std::int64_t kBlockFloats = 1 << 16;  // packed keys and values of a b
 constexpr std::int64_t kMostBlockKeys = 512;
 constexpr std::int64_t kTaskFloats = 196608;  // queries and sums of a task: 768 KiB
 constexpr std::int64_t kLeastTaskRows = 256;  // fewer would repeat the packing too often
-constexpr std::int64_t kMostTaskRows = 1024;
+constexpr std::int64_t kMostTaskRows = 2048;
 
 std::int64_t round_down(std::int64_t value, std::int64_t unit) noexcept {
   return std::max(value / unit, std::int64_t{1}) * unit;
@@ -54,13 +54,15 @@ std::int64_t TileTask::kv_head() const noexcept {
   return head / (sizes.heads / std::max<std::int64_t>(sizes.kv_heads, 1));
 }
 
-Tiling Tiling::of(const CallSizes& sizes, const BlockSelection* selection, int threads) noexcept {
+Tiling Tiling::of(const CallSizes& sizes, std::int64_t row_floats, const BlockSelection* selection,
+                  int threads) noexcept {
   const std::int64_t width = std::max<std::int64_t>(sizes.head_dim + whole_vectors(sizes.value_dim), 1);
   Tiling tiling{};
   const std::int64_t key_tile = selection != nullptr ? selection->block_kv : 64;
   tiling.block_keys = round_down(std::min(kBlockFloats / width, kMostBlockKeys), key_tile);
   tiling.tile_rows = selection != nullptr ? tile_within(selection->block_q, kTileRows) : kTileRows;
-  const std::int64_t fits = std::clamp(kTaskFloats / width, kLeastTaskRows, kMostTaskRows);
+  const std::int64_t fits =
+      std::clamp(kTaskFloats / std::max<std::int64_t>(row_floats, 1), kLeastTaskRows, kMostTaskRows);
   const std::int64_t largest = round_down(fits, tiling.tile_rows);
   // Four tasks a thread even the load out; fewer rows than a tile would only repeat the packing.
   const std::int64_t heads = std::max<std::int64_t>(sizes.batch * sizes.heads, 1);

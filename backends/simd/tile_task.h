@@ -24,8 +24,14 @@ struct Tiling {
   std::int64_t tile_rows;   ///< query rows of a score tile; divides task_rows and a selection's query tile
   std::int64_t block_keys;  ///< keys packed at a time; a multiple of a selection's key tile
 
-  /// Sizes that keep a task's memory in a level-2 cache of 1 MiB and give every thread several tasks.
-  [[nodiscard]] static Tiling of(const CallSizes& sizes, const BlockSelection* selection, int threads) noexcept;
+  /// Sizes that keep a task's memory in a level-2 cache of 1 MiB and give every thread several tasks. `row_floats` is
+  /// what a query row takes of it: its query and its sums, in floats.
+  [[nodiscard]] static Tiling of(const CallSizes& sizes, std::int64_t row_floats, const BlockSelection* selection,
+                                 int threads) noexcept;
+  /// The same for fp32 queries.
+  [[nodiscard]] static Tiling of(const CallSizes& sizes, const BlockSelection* selection, int threads) noexcept {
+    return of(sizes, sizes.head_dim + sizes.value_dim, selection, threads);
+  }
   /// Columns of a score tile: every key tile may be padded to whole vectors.
   [[nodiscard]] std::int64_t score_columns() const noexcept;
 };

@@ -113,10 +113,10 @@ void ExactTilesTest::exp2StaysWithinItsStatedError() {
   for (std::size_t i = 0; i < x.size(); ++i) {
     worst = std::max(worst, std::abs(static_cast<double>(out[i]) / std::exp2(static_cast<double>(x[i])) - 1.0));
   }
-  // The polynomial is right to 1.9e-9; what is left is the rounding of Horner's scheme in float, with or without FMA.
-  QVERIFY2(worst < 1.2e-7, qPrintable(QString::number(worst)));
+  // The polynomial is right to 7.5e-8; what is left is the rounding of Horner's scheme in float, with or without FMA.
+  QVERIFY2(worst < 2.5e-7, qPrintable(QString::number(worst)));
   x.assign(64, -std::numeric_limits<float>::infinity());
-  x[1] = -127.0F;
+  x[1] = -160.0F;
   x[2] = -3.0e38F;
   x[3] = 0.0F;
   out.assign(64, -1.0F);
@@ -124,7 +124,10 @@ void ExactTilesTest::exp2StaysWithinItsStatedError() {
   QCOMPARE(out[0], 0.0F);
   QCOMPARE(out[1], 0.0F);
   QCOMPARE(out[2], 0.0F);
-  QCOMPARE(out[3], 1.0F);
+  QVERIFY(std::abs(out[3] - 1.0F) < 2.5e-7F);
+  x.assign(64, std::numeric_limits<float>::quiet_NaN());
+  tiles.exp2(x.data(), 64, out.data());
+  QVERIFY(std::isnan(out[5]));
 }
 
 void ExactTilesTest::softmaxRowsOfAnyLengthMatchAndCarryTheirState() {
@@ -147,9 +150,9 @@ void ExactTilesTest::softmaxRowsOfAnyLengthMatchAndCarryTheirState() {
       for (std::size_t j = 0; j < scores.size(); ++j) {
         const double p = std::exp2(static_cast<double>(scores[j]) - exact_maximum);
         exact_sum += p;
-        QVERIFY(std::abs(static_cast<double>(row[j]) - p) <= 2e-6 * p + 1e-38);
+        QVERIFY(std::abs(static_cast<double>(row[j]) - p) <= 2e-6 * p + 2e-38);
       }
-      QVERIFY(std::abs(static_cast<double>(returned) - rescale) <= 3e-7);
+      QVERIFY(std::abs(static_cast<double>(returned) - rescale) <= 4e-7);
       QCOMPARE(static_cast<double>(maximum), exact_maximum);
       QVERIFY(std::abs(static_cast<double>(sum) / exact_sum - 1.0) < 1e-6);
     }
