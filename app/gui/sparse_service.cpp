@@ -64,7 +64,10 @@ GuiSparseService::~GuiSparseService() = default;
 
 ui::SparseServed GuiSparseService::served() const {
   const SparseHeadline headline = sparse_headline(engine_.registry(), *engine_.plan(), collector_.snapshot());
-  return {headline.on, headline.served, headline.calls, ui::text_of(headline.reason)};
+  // In the window the command's answer stands beside the route table.
+  const QString reason =
+      ui::text_of(headline.reason).replace("`attnctl explain` says why", tr("Explain says why for the selected route"));
+  return {headline.on, headline.served, headline.calls, reason};
 }
 
 std::shared_ptr<const BlockSelection> GuiSparseService::tiles_of_run(const trace::RouteRow& route,

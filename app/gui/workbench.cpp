@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/workbench.h"
+#include "app/jobs/sparse/threads.h"
 
 #include "app/jobs/resources.h"
 #include "app/jobs/targets/targets.h"
@@ -36,7 +37,8 @@ Expected<std::unique_ptr<Workbench>> Workbench::open(const std::string& target) 
 
 Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target first)
     : targets_(std::move(targets)),
-      engine_(make_registry(), std::move(first), [this](const LogLine& line) { log_.push(line); }),
+      engine_(
+          make_registry(), std::move(first), [this](const LogLine& line) { log_.push(line); }, on_all_threads()),
       observer_(ring_),
       selections_(observer_),
       collector_(ring_, {.log_routes = true,

@@ -7,6 +7,7 @@
 #include "ui/block_mask/tile_legend.h"
 #include "ui/format/format.h"
 #include "ui/panel/elided_label.h"
+#include "ui/panel/flow_layout.h"
 #include "ui/sparse/schedule_plot.h"
 #include "ui/sparse/sparse_extras.h"
 
@@ -66,34 +67,45 @@ QToolButton* BlockMaskPanel::tool(const QString& text, const QString& tip, const
 
 QWidget* BlockMaskPanel::make_controls(QWidget* parent) {
   auto* bar = new QWidget(parent);
-  auto* row = new QHBoxLayout(bar);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(5);
-  const auto spin = [&](const QString& name, const char* object, const QString& tip, int width, QLabel** label) {
-    auto* made = new QSpinBox(bar);
+  auto* flow = new FlowLayout(10, 5);
+  bar->setLayout(flow);
+  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+  policy.setHeightForWidth(true);
+  bar->setSizePolicy(policy);
+  const auto cell = [&] {
+    auto* made = new QWidget(bar);
+    auto* row = new QHBoxLayout(made);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(5);
+    flow->addWidget(made);
+    return made;
+  };
+  const auto spin = [&](const QString& name, const char* object, const QString& tip, int width) {
+    QWidget* home = cell();
+    auto* made = new QSpinBox(home);
     made->setObjectName(object);
     made->setAccessibleName(name);
     made->setToolTip(tip);
     made->setFixedWidth(width);
-    auto* text = new QLabel(name, bar);
+    auto* text = new QLabel(name, home);
     text->setBuddy(made);
     set_look(text, "dim");
-    row->addWidget(text);
-    row->addWidget(made);
-    if (label != nullptr) *label = text;
+    home->layout()->addWidget(text);
+    home->layout()->addWidget(made);
     return made;
   };
-  step_ = spin(tr("Step"), "mask_step", tr("The denoising step: the schedule gives it its budget"), 52, nullptr);
+  step_ = spin(tr("Step"), "mask_step", tr("The denoising step: the schedule gives it its budget"), 52);
   head_ = spin(tr("Head"), "mask_head",
-               tr("The head whose tiles are shown; \"all\" shades tiles by how many heads chose them"), 56, nullptr);
+               tr("The head whose tiles are shown; \"all\" shades tiles by how many heads chose them"), 54);
   head_->setMinimum(-1);
   head_->setSpecialValueText(tr("all"));
-  batch_ = spin(tr("Batch"), "mask_batch", tr("The batch element whose tiles are shown"), 46, &batch_label_);
-  row->addStretch(1);
-  QToolButton* out = tool(QStringLiteral("−"), tr("Zoom out (-)"), "mask_zoom_out", bar);
-  QToolButton* in = tool(QStringLiteral("+"), tr("Zoom in (+, or the wheel)"), "mask_zoom_in", bar);
-  QToolButton* fit = tool(tr("Fit"), tr("Show the whole map (0)"), "mask_fit", bar);
-  for (QToolButton* button : {out, in, fit}) row->addWidget(button);
+  batch_ = spin(tr("Batch"), "mask_batch", tr("The batch element whose tiles are shown"), 46);
+  batch_->parentWidget()->hide();
+  QWidget* buttons = cell();
+  QToolButton* out = tool(QStringLiteral("−"), tr("Zoom out (-)"), "mask_zoom_out", buttons);
+  QToolButton* in = tool(QStringLiteral("+"), tr("Zoom in (+, or the wheel)"), "mask_zoom_in", buttons);
+  QToolButton* fit = tool(tr("Fit"), tr("Show the whole map (0)"), "mask_fit", buttons);
+  for (QToolButton* button : {out, in, fit}) buttons->layout()->addWidget(button);
   connect(out, &QToolButton::clicked, this, [this] { view_->zoom_out(); });
   connect(in, &QToolButton::clicked, this, [this] { view_->zoom_in(); });
   connect(fit, &QToolButton::clicked, this, [this] { view_->fit(); });
@@ -109,23 +121,27 @@ QWidget* BlockMaskPanel::make_controls(QWidget* parent) {
 
 QWidget* BlockMaskPanel::make_footer(QWidget* parent) {
   auto* bar = new QWidget(parent);
-  auto* row = new QHBoxLayout(bar);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(6);
+  auto* rows = new QVBoxLayout(bar);
+  rows->setContentsMargins(0, 0, 0, 0);
+  rows->setSpacing(6);
   compute_ = new QPushButton(tr("Compute on generated tensors"), bar);
   compute_->setObjectName("mask_compute");
   compute_->setToolTip(
       tr("Generates query and key with the structure of a picture (places and kinds of things) in the\n"
          "shapes of this call and chooses tiles from them. The run's own tensors are not kept."));
-  auto* png = new QPushButton(tr("PNG…"), bar);
+  auto* png = new QPushButton(tr("Save PNG…"), bar);
   png->setObjectName("mask_png");
   png->setToolTip(tr("Save the map of this head as a picture"));
-  npy_ = new QPushButton(tr(".npy…"), bar);
+  npy_ = new QPushButton(tr("Save .npy…"), bar);
   npy_->setObjectName("mask_npy");
   npy_->setToolTip(tr("Save the kept tiles of all heads as a NumPy array (heads, query tiles, key tiles)"));
-  row->addWidget(compute_, 1);
-  row->addWidget(png);
-  row->addWidget(npy_);
+  auto* files = new QHBoxLayout;
+  files->setSpacing(6);
+  files->addWidget(png);
+  files->addWidget(npy_);
+  files->addStretch(1);
+  rows->addWidget(compute_);
+  rows->addLayout(files);
   connect(compute_, &QPushButton::clicked, this, &BlockMaskPanel::compute);
   connect(png, &QPushButton::clicked, this,
           [this] { save_as(tr("Save the block mask as a picture"), "png", &BlockMaskPanel::export_png); });
@@ -174,7 +190,10 @@ void BlockMaskPanel::show_nothing(const QString& headline, const QString& advice
   stack_->setCurrentIndex(0);
 }
 
+void BlockMaskPanel::showEvent(QShowEvent*) { refresh(); }
+
 void BlockMaskPanel::refresh() {
+  if (!isVisible()) return;  // it catches up when it is shown
   const trace::RouteRow* route = context_.route();
   if (route == nullptr) {
     show_nothing(tr("No route yet"),
@@ -211,15 +230,19 @@ void BlockMaskPanel::show_map(const trace::RouteRow& route) {
     selection = generated_->selection;
     origin = TileOrigin::generated;
   }
-  view_->set_map(TileMap(tokens, context_.facts().layout_of(tokens), budget, std::move(selection), origin));
+  const TokenLayout* layout = context_.facts().layout_of(tokens);
+  Drawn wanted{route.id, budget, selection, layout != nullptr ? std::optional(*layout) : std::nullopt};
+  if (!drawn_ || !(*drawn_ == wanted)) {
+    view_->set_map(TileMap(tokens, layout, budget, std::move(selection), origin));
+    drawn_ = std::move(wanted);
+  }
   const TileMap& map = view_->map();
   const QSignalBlocker quiet_head(head_);
   const QSignalBlocker quiet_batch(batch_);
   head_->setMaximum(map.heads() - 1);
   head_->setEnabled(map.heads() > 1);
   batch_->setMaximum(map.batches() - 1);
-  batch_->setVisible(map.batches() > 1);
-  batch_label_->setVisible(map.batches() > 1);
+  batch_->parentWidget()->setVisible(map.batches() > 1);
   view_->show_head(batch_->value(), head_->value());
   title_->setText(title_of(route));
   show_facts();

@@ -31,7 +31,18 @@ class BlockMaskPanel final : public QWidget {
   [[nodiscard]] Expected<void> export_png(const QString& path) const;
   [[nodiscard]] Expected<void> export_npy(const QString& path) const;
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
+  /// What the drawn map stands for; a run that goes on does not draw the same map again.
+  struct Drawn {
+    trace::RouteIdentity route;
+    double budget = 0.0;
+    std::shared_ptr<const BlockSelection> selection;
+    std::optional<TokenLayout> layout;
+    friend bool operator==(const Drawn&, const Drawn&) = default;
+  };
   QWidget* make_body();
   QWidget* make_controls(QWidget* parent);
   QWidget* make_footer(QWidget* parent);
@@ -56,7 +67,6 @@ class BlockMaskPanel final : public QWidget {
   QSpinBox* step_;
   QSpinBox* head_;
   QSpinBox* batch_;
-  QLabel* batch_label_;
   QLabel* facts_;
   TileView* view_;
   TileLegend* legend_;
@@ -65,6 +75,7 @@ class BlockMaskPanel final : public QWidget {
   QPushButton* npy_;
   std::optional<trace::RouteIdentity> shown_;  ///< the route whose step and head were chosen
   std::optional<ChosenTiles> generated_;
+  std::optional<Drawn> drawn_;
   bool computing_ = false;
   QString written_;  ///< what the last export said
 };

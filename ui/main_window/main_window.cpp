@@ -344,7 +344,9 @@ void MainWindow::arrange(QSize size) {
   const int right = std::clamp(size.width() * 9 / 40, 336, 356);
   resizeDocks({docks_[0], docks_[1]}, {left, right}, Qt::Horizontal);
   resizeDocks({docks_[2]}, {std::clamp(size.height() / 7, 104, 160)}, Qt::Vertical);
-  center_->setSizes({size.height() / 4, size.height() / 2});
+  const bool bars = charts_->currentIndex() == 0;
+  center_->setSizes({size.height() / 4, bars ? size.height() / 2 : size.height() / 6});
+  if (!bars && size.height() > 900) center_->setSizes({size.height() / 4, size.height() / 3});
 }
 
 void MainWindow::show_block_mask() {

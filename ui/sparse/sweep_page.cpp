@@ -100,7 +100,7 @@ void SweepPage::make_table() {
   table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(22);
   table_->horizontalHeader()->setHighlightSections(false);
-  static constexpr std::array<int, SweepModel::kColumns> kWidths{46, 70, 60, 60, 66, 76, 62, 68};
+  static constexpr std::array<int, SweepModel::kColumns> kWidths{46, 64, 58, 58, 64, 72, 60, 66};
   for (int column = 0; column < SweepModel::kColumns; ++column) {
     table_->setColumnWidth(column, kWidths[static_cast<std::size_t>(column)]);
   }

@@ -13,6 +13,7 @@ SweepPlot::SweepPlot(const Theme& theme, QWidget* parent) : QWidget(parent), the
   column->setContentsMargins(0, 0, 0, 0);
   plot_ = new QCustomPlot(this);
   plot_->setNoAntialiasingOnDrag(true);
+  plot_->setAutoAddPlottableToLegend(false);
   plot_->setAccessibleName(tr("Error and time against budget"));
   column->addWidget(plot_);
   plot_->plotLayout()->clear();
@@ -108,6 +109,10 @@ void SweepPlot::fit(const Pane& pane, double least_top) {
 
 void SweepPlot::set_points(const std::vector<SweepPoint>& adaptive, const std::vector<SweepPoint>& radial,
                            double dense_seconds) {
+  if (adaptive == adaptive_ && radial == radial_ && dense_seconds == dense_seconds_) return;
+  adaptive_ = adaptive;
+  radial_ = radial;
+  dense_seconds_ = dense_seconds;
   const auto fill = [](QCPGraph* graph, const std::vector<SweepPoint>& points, double SweepPoint::*value) {
     graph->data()->clear();
     for (const SweepPoint& point : points) graph->addData(point.budget * 100.0, point.*value);

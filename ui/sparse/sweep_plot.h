@@ -44,6 +44,9 @@ class SweepPlot final : public QWidget {
   Pane time_;
   QCPGraph* dense_;
   QCPLegend* legend_;
+  std::vector<SweepPoint> adaptive_;
+  std::vector<SweepPoint> radial_;
+  double dense_seconds_ = 0.0;
 };
 
 }  // namespace attn::ui
