@@ -3,6 +3,7 @@
 
 #include "app/cli/settings_file.h"
 #include "app/jobs/nearest.h"
+#include "app/jobs/sparse/threads.h"
 #include "app/jobs/targets/targets.h"
 #include "backends/all.h"
 #include "core/settings/settings.h"
@@ -162,7 +163,7 @@ Expected<std::unique_ptr<Engine>> make_engine(const ChainOptions& options, LogSi
   const LogSink gated = [live, sink = std::move(sink)](const LogLine& line) {
     if (*live && sink) sink(line);
   };
-  auto engine = std::make_unique<Engine>(make_registry(), *std::move(target), gated);
+  auto engine = std::make_unique<Engine>(make_registry(), *std::move(target), gated, app::on_all_threads());
   if (!options.import_file.empty()) {
     if (auto imported = import_settings(options.import_file, *engine); !imported) return fail(imported.error());
   }

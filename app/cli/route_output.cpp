@@ -83,6 +83,10 @@ Json route_json(const JobReport& report, const trace::TraceSnapshot& snapshot) {
     json["routes"].push_back(std::move(route));
   }
   json["dropped_events"] = snapshot.dropped;
+  if (report.sparse.on) {
+    json["sparse"] = {
+        {"served", report.sparse.served}, {"calls", report.sparse.calls}, {"reason", report.sparse.reason}};
+  }
   if (report.computed) {
     json["seconds"] = total;
     json["elapsed_seconds"] = report.elapsed_seconds;
@@ -116,6 +120,7 @@ void print_routes(const JobReport& report, const trace::TraceSnapshot& snapshot)
   if (report.outcome != "finished") std::cout << ", " << report.outcome;
   std::cout << "\n";
   if (report.measured_once) std::cout << "(" << kMultiplied << ")\n";
+  if (report.sparse.on) std::cout << report.sparse.text() << "\n";
   std::cout << std::flush;
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/cli/program.h"
 #include "app/jobs/job.h"
+#include "app/jobs/sparse/headline.h"
 #include "trace/routes/route_table.h"
 
 namespace attn::cli {
@@ -18,6 +19,7 @@ struct JobReport {
   std::string outcome = "finished";
   std::string error;
   double elapsed_seconds = 0.0;
+  app::SparseHeadline sparse;
 };
 
 /// `plan` and `run`: chain, target, calls, routes, dropped_events, and how the job ended.

@@ -64,6 +64,7 @@ int run_schedule(const RunOptions& options, app::Compute compute, const Expected
   report.outcome = std::string(app::name_of(outcome ? *outcome : app::JobOutcome::failed));
   if (!outcome) report.error = outcome.error();
   report.elapsed_seconds = session.elapsed_seconds();
+  report.sparse = app::sparse_headline((*engine)->registry(), *(*engine)->plan(), session.snapshot());
   if (options.chain.json) {
     print(route_json(report, session.snapshot()));
   } else if (outcome || session.snapshot().calls > 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/workbench.h"
-#include "app/jobs/sparse/threads.h"
 
 #include "app/jobs/resources.h"
+#include "app/jobs/sparse/threads.h"
 #include "app/jobs/targets/targets.h"
 #include "backends/all.h"
 

@@ -7,6 +7,7 @@
 #include "backends/all.h"
 #include "core/call/call_text.h"
 #include "core/settings/settings.h"
+#include "support/faulty_kernels.h"
 #include "support/kernels.h"
 #include "support/oracle.h"
 #include "trace/event/route_event.h"
@@ -16,8 +17,10 @@
 #include <functional>
 
 using namespace attn;
+using attn::test::AssumesContiguity;
+using attn::test::IgnoresMasks;
 using attn::test::q;
-using attn::test::ReferenceKernel;
+using attn::test::ZeroesLaterBatches;
 
 namespace {
 
@@ -124,36 +127,6 @@ void for_every_chain(std::string_view text, const std::function<void(SmallCall&)
 #define NEAR(actual, expected, tolerance)                  \
   QVERIFY2(std::abs((actual) - (expected)) <= (tolerance), \
            qPrintable(QString("%1 instead of %2").arg(double(actual)).arg(double(expected))))
-
-class ZeroesLaterBatches final : public ReferenceKernel {
- public:
-  ZeroesLaterBatches() : ReferenceKernel("stub") {}
-  KernelResult run(const AttentionCall& call, const BlockSelection* selection) const override {
-    const KernelResult result = ReferenceKernel::run(call, selection);
-    for (std::int64_t i = call.output.stride[0]; i < call.output.elements(); ++i) store_element(call.output, i, 0.0F);
-    return result;
-  }
-};
-
-class IgnoresMasks final : public ReferenceKernel {
- public:
-  IgnoresMasks() : ReferenceKernel("stub") {}
-  KernelResult run(const AttentionCall& call, const BlockSelection* selection) const override {
-    AttentionCall unmasked = call;
-    unmasked.attn_mask.reset();
-    return ReferenceKernel::run(unmasked, selection);
-  }
-};
-
-class AssumesContiguity final : public ReferenceKernel {
- public:
-  AssumesContiguity() : ReferenceKernel("stub") {}
-  KernelResult run(const AttentionCall& call, const BlockSelection* selection) const override {
-    AttentionCall assumed = call;
-    assumed.value.stride = TensorView::contiguous(call.value.sizes(), call.value.dtype).stride;
-    return ReferenceKernel::run(assumed, selection);
-  }
-};
 
 /// The real backends with a faulty one on top.
 template <class Kernel>

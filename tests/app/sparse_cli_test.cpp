@@ -42,6 +42,25 @@ class SparseCliTest : public QObject {
  private slots:
   void initTestCase() { QVERIFY2(QFileInfo::exists(ATTN_BIN "/attnctl"), "build attnctl first"); }
 
+  void a_job_says_how_many_calls_the_stage_served_and_why_none() {
+    const QStringList idle = words(
+        "plan wan-2.1-1.3b --target rtx-3090 --overrides sage "
+        "--set sparse_attention_enabled=true");
+    const Answer text = attnctl(idle);
+    QCOMPARE(text.code, 0);
+    QVERIFY2(text.out.contains("Sparse is on but served 0 of 6021 calls: no enabled backend takes a block mask: enable "
+                               "sdnq or flex"),
+             qPrintable(text.out));
+    const Json nothing = attnctl(idle + QStringList{"--json"}).json();
+    QCOMPARE(nothing["sparse"]["served"], 0);
+    QCOMPARE(nothing["sparse"]["calls"], 6021);
+    const Json some = attnctl(words("plan wan-2.1-1.3b --target rtx-3090 --overrides flex "
+                                    "--set sparse_attention_enabled=true --json"))
+                          .json();
+    QCOMPARE(some["sparse"]["served"], 3000);
+    QVERIFY(!attnctl(words("plan sd-1.5 --target rtx-3090 --json")).json().contains("sparse"));
+  }
+
   void plan_states_tiles_and_bytes() {
     const Answer answer = attnctl(words("sparse plan --tokens 38222 --heads 56 --block 128x64 --json"));
     QCOMPARE(answer.code, 0);
