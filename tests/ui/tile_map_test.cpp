@@ -80,8 +80,15 @@ class TileMapTest : public QObject {
     QVERIFY(!longer.has_tiles());
   }
 
+  void kinds_differ_by_hatch_or_by_much_light_not_by_colour_alone_data() {
+    QTest::addColumn<bool>("dark");
+    QTest::newRow("dark") << true;
+    QTest::newRow("light") << false;
+  }
   void kinds_differ_by_hatch_or_by_much_light_not_by_colour_alone() {
-    const Theme theme;
+    QFETCH(bool, dark);
+    Theme theme;
+    theme.choose(dark ? ThemeChoice::dark : ThemeChoice::light);
     QSet<int> hatches;
     for (const TileKind kind :
          {TileKind::chosen, TileKind::diagonal, TileKind::pinned, TileKind::dropped, TileKind::candidate}) {
@@ -90,6 +97,7 @@ class TileMapTest : public QObject {
     QCOMPARE(hatches.size(), 5);
     // Chosen and left out have no hatch: one is bright where the other is the ground.
     QVERIFY(contrast(color_of(TileKind::chosen, theme), color_of(TileKind::left_out, theme)) >= 3.0);
+    QVERIFY(contrast(color_of(TileKind::diagonal, theme), color_of(TileKind::chosen, theme)) >= 1.8);
   }
 
   void an_npy_file_has_numpys_header_data() {

@@ -67,7 +67,7 @@ QToolButton* BlockMaskPanel::tool(const QString& text, const QString& tip, const
 
 QWidget* BlockMaskPanel::make_controls(QWidget* parent) {
   auto* bar = new QWidget(parent);
-  auto* flow = new FlowLayout(10, 5);
+  auto* flow = new FlowLayout(8, 5);
   bar->setLayout(flow);
   QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
   policy.setHeightForWidth(true);
@@ -105,7 +105,10 @@ QWidget* BlockMaskPanel::make_controls(QWidget* parent) {
   QToolButton* out = tool(QStringLiteral("−"), tr("Zoom out (-)"), "mask_zoom_out", buttons);
   QToolButton* in = tool(QStringLiteral("+"), tr("Zoom in (+, or the wheel)"), "mask_zoom_in", buttons);
   QToolButton* fit = tool(tr("Fit"), tr("Show the whole map (0)"), "mask_fit", buttons);
-  for (QToolButton* button : {out, in, fit}) buttons->layout()->addWidget(button);
+  for (QToolButton* button : {out, in, fit}) {
+    button->setFixedWidth(button == fit ? 38 : 27);
+    buttons->layout()->addWidget(button);
+  }
   connect(out, &QToolButton::clicked, this, [this] { view_->zoom_out(); });
   connect(in, &QToolButton::clicked, this, [this] { view_->zoom_in(); });
   connect(fit, &QToolButton::clicked, this, [this] { view_->fit(); });

@@ -72,7 +72,7 @@ SweepPage::SweepPage(SparseContext& context, JobControl& jobs, const Theme& them
   both->addWidget(table_);
   both->setStretchFactor(0, 1);
   both->setStretchFactor(1, 0);
-  both->setSizes({470, 515});
+  both->setSizes({450, 535});
   stack_->addWidget(both);
   column->addWidget(stack_, 1);
 
@@ -100,7 +100,7 @@ void SweepPage::make_table() {
   table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(22);
   table_->horizontalHeader()->setHighlightSections(false);
-  static constexpr std::array<int, SweepModel::kColumns> kWidths{46, 64, 58, 58, 64, 72, 60, 66};
+  static constexpr std::array<int, SweepModel::kColumns> kWidths{46, 72, 58, 58, 70, 74, 62, 74};
   for (int column = 0; column < SweepModel::kColumns; ++column) {
     table_->setColumnWidth(column, kWidths[static_cast<std::size_t>(column)]);
   }

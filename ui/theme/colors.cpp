@@ -33,7 +33,7 @@ constexpr std::array<InkRow, kInks> kInkTable{{
     {Ink::ok, "ok", 0xff4cc38a, 0xff127045},
     {Ink::bad, "bad", 0xffff7a6e, 0xffc02a1e},
     {Ink::tile_chosen, "tile_chosen", 0xff4f9df0, 0xff2b7cd8},
-    {Ink::tile_diagonal, "tile_diagonal", 0xfff0e442, 0xff8a7d00},
+    {Ink::tile_diagonal, "tile_diagonal", 0xfff0e442, 0xffe3c400},
     {Ink::tile_pinned, "tile_pinned", 0xff2bb58b, 0xff00855c},
     {Ink::tile_dropped, "tile_dropped", 0xffd98299, 0xffb0375c},
 }};
