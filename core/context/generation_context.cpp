@@ -2,6 +2,7 @@
 #include "core/context/generation_context.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace attn {
@@ -11,7 +12,22 @@ std::int32_t counted(std::int64_t value) noexcept {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<std::int32_t>::max() - 1));
 }
 
+constexpr std::array<std::string_view, 5> kDenoiserSlots{"transformer", "unet", "transformer_2", "transformer_ref",
+                                                         "unconditional_transformer"};
+
 }  // namespace
+
+std::span<const std::string_view> denoiser_slots() noexcept { return kDenoiserSlots; }
+
+bool is_denoiser_slot(std::string_view slot) noexcept {
+  return std::find(kDenoiserSlots.begin(), kDenoiserSlots.end(), slot) != kDenoiserSlots.end();
+}
+
+bool GenerationContext::before_forward(std::string_view slot, std::optional<TokenLayout> layout) {
+  if (!is_denoiser_slot(slot)) return false;
+  layout_ = std::move(layout);
+  return true;
+}
 
 void GenerationContext::begin(const std::optional<PipelineInfo>& pipeline, std::int64_t steps) {
   // Everything that may throw comes first, so a failed begin leaves the context as it was.

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace attn {
@@ -41,6 +43,10 @@ struct PipelineInfo {
   std::optional<std::string> architecture;
 };
 
+/// The slots of a pipeline whose forwards are hooked, because a denoiser may stand in them.
+[[nodiscard]] std::span<const std::string_view> denoiser_slots() noexcept;
+[[nodiscard]] bool is_denoiser_slot(std::string_view slot) noexcept;
+
 /// What a generation is doing now. One job thread writes; it is not shared between threads (the StepCell is).
 ///
 /// step is the index of the denoiser forward about to run. Two sources move it, as in the systems mirrored: a
@@ -63,6 +69,9 @@ class GenerationContext {
 
   void set_role(Role role) noexcept { role_ = role; }
   void set_layout(std::optional<TokenLayout> layout) { layout_ = std::move(layout); }
+  /// What a hook before a component's forward does: a denoiser's layout, known or not, replaces the one before it, so
+  /// that a second denoiser never runs under the first one's. Any other slot changes nothing. True for a denoiser.
+  bool before_forward(std::string_view slot, std::optional<TokenLayout> layout);
 
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] Role role() const noexcept { return role_; }

@@ -94,6 +94,11 @@ class ProfileJobTest : public QObject {
       const auto schedule = make_schedule(profile, {});
       QVERIFY2(schedule.has_value(), schedule ? "" : schedule.error().c_str());
       QCOMPARE(schedule->calls, stated);
+      // Denoisers stand in hooked slots, everything else does not.
+      for (const auto& forward : schedule->forwards) {
+        const bool hooked = is_denoiser_slot(schedule->patterns[forward.pattern].slot);
+        if (hooked != (forward.role == Role::transformer)) QFAIL(profile.id().c_str());
+      }
       Recorder recorder;
       const auto outcome = job_of(profile.id(), {})->run({*engine, &recorder, true, {}, {}});
       QVERIFY2(outcome.has_value(), outcome ? "" : outcome.error().c_str());

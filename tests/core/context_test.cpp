@@ -81,6 +81,7 @@ class ContextTest : public QObject {
   void everySequenceOfEventsLeavesTheStateTheOracleNames();
   void aScopeThatOutlivesItsGenerationRestoresNothing();
   void theStepCellKeepsItsAddress();
+  void everyDenoiserSlotPublishesItsOwnLayoutAndNoOther();
 
  private:
   void play(const json& sequence);
@@ -191,6 +192,22 @@ void ContextTest::theStepCellKeepsItsAddress() {
   QCOMPARE(address->load(), 2);
   context.end();
   QCOMPARE(address->load(), 0);
+}
+
+void ContextTest::everyDenoiserSlotPublishesItsOwnLayoutAndNoOther() {
+  GenerationContext context;
+  context.begin(PipelineInfo{"WanPipeline", "WanTransformer3DModel", std::nullopt, "wanai"}, 4);
+  for (const char* slot : {"transformer", "unet", "transformer_2", "transformer_ref", "unconditional_transformer"}) {
+    QVERIFY(context.before_forward(slot, TokenLayout{slot, 8, {{"image", 0, 8}}}));
+    QCOMPARE(context.layout()->source, std::string(slot));
+  }
+  for (const char* slot : {"text_encoder", "vae", "controlnet", "Transformer", ""}) {
+    QVERIFY(!context.before_forward(slot, TokenLayout{"other", 8, {}}));
+    QCOMPARE(context.layout()->source, std::string("unconditional_transformer"));
+  }
+  // A second denoiser about whose tokens nothing is known does not run under the first one's layout.
+  QVERIFY(context.before_forward("transformer_2", std::nullopt));
+  QVERIFY(!context.layout());
 }
 
 QTEST_GUILESS_MAIN(ContextTest)

@@ -155,7 +155,7 @@ class ScheduleJob final : public Job {
     for (const CallSchedule::Forward& forward : schedule_.forwards) {
       if (context.step() != forward.step) context.tick(forward.step);
       const CallSchedule::Pattern& pattern = schedule_.patterns[forward.pattern];
-      if (pattern.layout) context.set_layout(pattern.layout);
+      context.before_forward(pattern.slot, pattern.layout);
       const RoleScope role(context, forward.role);
       for (const std::uint32_t index : pattern.calls) {
         if (environment.stop.stop_requested()) return JobOutcome::stopped;

@@ -93,7 +93,7 @@ std::optional<TokenLayout> layout_of(const Pass& pass) {
     if (entry->kind != "joint" || entry->query_stream_tokens.empty()) continue;
     if (longest == nullptr || entry->query_tokens > longest->query_tokens) longest = entry;
   }
-  if (longest == nullptr || pass.role != Role::transformer) return std::nullopt;
+  if (longest == nullptr || !is_denoiser_slot(pass.slot)) return std::nullopt;
   TokenLayout layout;
   layout.source = "profile";
   layout.length = longest->query_tokens;
@@ -165,6 +165,7 @@ class Builder {
 
   std::uint32_t pattern_of(const Pass& pass) {
     CallSchedule::Pattern pattern;
+    pattern.slot = pass.slot;
     pattern.layout = layout_of(pass);
     for (std::size_t i = 0; i < pass.entries.size();) {
       std::size_t end = i + 1;
@@ -237,7 +238,7 @@ CallSchedule make_schedule(const WrittenCall& written) {
   schedule.pipeline.pipeline_class = "call";
   schedule.steps = std::max(written.steps, written.step + 1);
   schedule.distinct.push_back({written.call, written.role, written.hidden_keys, 1});
-  schedule.patterns.push_back({{0}, std::nullopt});
+  schedule.patterns.push_back({{0}, written.role == Role::transformer ? "transformer" : "", std::nullopt});
   schedule.forwards.push_back({written.role, written.step, 0});
   schedule.calls = 1;
   schedule.devices_stated = true;

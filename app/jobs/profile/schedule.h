@@ -31,6 +31,7 @@ struct CallSchedule {
   /// The calls of one kind of forward, as indices into `distinct`, and what its token sequence holds.
   struct Pattern {
     std::vector<std::uint32_t> calls;
+    std::string slot;  ///< where the component stands in its pipeline
     std::optional<TokenLayout> layout;
   };
 
