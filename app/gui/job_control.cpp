@@ -133,7 +133,7 @@ Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
   return started;
 }
 
-Expected<void> GuiJobControl::start(std::unique_ptr<Job> job, Showing showing) {
+Expected<void> GuiJobControl::start(std::unique_ptr<Job> job, const Showing& showing) {
   if (running_) return fail("a job is running; stop it or wait for its end before starting another");
   const QString title = ui::text_of(job->title());
   if (showing.new_run) {

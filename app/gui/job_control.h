@@ -36,7 +36,7 @@ class GuiJobControl final : public ui::JobControl {
     QString noun = QStringLiteral("call");  ///< what its progress counts
   };
   /// Runs any job the way run() does.
-  [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job, Showing showing);
+  [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job, const Showing& showing);
   [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job) { return start(std::move(job), Showing()); }
 
   [[nodiscard]] const ProfileLibrary& library() const noexcept { return library_; }

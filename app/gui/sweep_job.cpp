@@ -77,7 +77,7 @@ class SweepJob final : public Job {
 
   [[nodiscard]] Expected<JobOutcome> run(const JobEnvironment& environment) override {
     publish_(state_);
-    const Expected<JobOutcome> done = measure(environment);
+    Expected<JobOutcome> done = measure(environment);
     state_.phase =
         !done ? ui::SweepState::Phase::failed
               : (*done == JobOutcome::stopped ? ui::SweepState::Phase::stopped : ui::SweepState::Phase::finished);

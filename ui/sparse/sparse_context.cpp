@@ -13,9 +13,9 @@ bool has_tiles_to_choose(const trace::RouteRow& route) {
 }
 
 std::optional<AttentionCall> call_of(const trace::RouteRow& route, bool on_cpu) {
-  Expected<WrittenCall> written = parse_call(written_call(route, on_cpu));
+  const Expected<WrittenCall> written = parse_call(written_call(route, on_cpu));
   if (!written) return std::nullopt;
-  return std::move(written->call);
+  return written->call;
 }
 
 StageForecast forecast(const SparseOptions& options, const trace::RouteRow& route, std::int32_t step,
