@@ -3,7 +3,10 @@
 #include "app/cli/commands.h"
 #include "app/jobs/files/atomic_file.h"
 #include "app/jobs/nearest.h"
+#include "app/jobs/targets/targets.h"
+#include "backends/all.h"
 #include "core/exchange/sdnext_config.h"
+#include "core/settings/settings.h"
 
 #include <filesystem>
 #include <iostream>
@@ -69,14 +72,20 @@ void print_diff(const ExportOptions& options, const ExportResult& result) {
   std::cout << std::flush;
 }
 
+/// Whether every attention key of a file holds a value that its option takes.
+bool imports_cleanly(const std::string& text, const ChainOptions& chain) {
+  const auto target = app::find_target(chain.target);
+  if (!target) return false;
+  const auto imported = import_config(text, option_specs(make_registry(), *target));
+  return imported && imported->problems.empty();
+}
+
 int run_export(const ExportOptions& options) {
   if (auto ok = known_format(options.format); !ok) return say(Exit::wrong, ok.error());
   const auto form = form_of(options.form);
   if (!form) return say(Exit::wrong, form.error());
   const auto sink = make_sink(options.chain);
   if (!sink) return say(Exit::wrong, sink.error());
-  const auto engine = make_engine(options.chain, *sink);
-  if (!engine) return say(Exit::wrong, engine.error());
   std::string existing;
   std::error_code error;
   const bool exists = std::filesystem::exists(options.file, error);
@@ -85,6 +94,11 @@ int run_export(const ExportOptions& options) {
     if (!text) return say(Exit::wrong, text.error());
     existing = *std::move(text);
   }
+  ChainOptions chain = options.chain;
+  // Merging means that what nobody set stays: the file's own settings are where the export starts.
+  if (exists && chain.import_file.empty() && imports_cleanly(existing, chain)) chain.import_file = options.file;
+  const auto engine = make_engine(chain, *sink);
+  if (!engine) return say(Exit::wrong, engine.error());
   const auto result = export_config(existing, (*engine)->specs(), (*engine)->values(), *form);
   if (!result) return say(Exit::wrong, options.file + ": " + result.error());
   const bool write = !options.dry_run && !(exists && result->changes.empty());
@@ -157,7 +171,7 @@ void add_export(CLI::App& program, Command& command) {
   auto options = std::make_shared<ExportOptions>();
   sub->add_option("--format", options->format, "sdnext: the config.json of SD.Next")->capture_default_str();
   sub->add_option("-o,--output", options->file,
-                  "The file; when it exists, its other values stay byte for byte and the old file stays beside it")
+                  "The file; when it exists, what you do not set stays byte for byte and the old file stays beside it")
       ->required()
       ->type_name("FILE");
   sub->add_option("--form", options->form,
@@ -167,7 +181,8 @@ void add_export(CLI::App& program, Command& command) {
   options->chain.add_target(*sub);
   sub->add_option("--overrides", options->chain.overrides, "Backends, by name or label")->type_name("A,B");
   sub->add_option("--set", options->chain.sets, "A setting by its SD.Next key")->type_name("K=V")->take_all();
-  sub->add_option("--import", options->chain.import_file, "Start from the settings in another config.json")
+  sub->add_option("--import", options->chain.import_file,
+                  "Start from the settings in this config.json instead of the file's own")
       ->type_name("FILE");
   options->chain.add_json(*sub);
   options->chain.add_log(*sub);

@@ -92,7 +92,9 @@ void print_explanation(const Explanation& e, const WrittenCall& written, const O
   if (e.requested != e.selected) std::cout << "requested  " << e.requested << "\n";
   if (!e.executed.empty() && e.executed != e.selected) std::cout << "executed   " << e.executed << "\n";
   std::cout << "output     " << name_of(written.call.query.dtype) << "\nmemory     " << app::bytes_text(e.memory_bytes)
-            << " beyond its tensors (" << e.memory_bytes << " bytes)\nsparse     "
+            << " beyond its tensors (" << e.memory_bytes << " bytes)\nlayout     q "
+            << name_of(layout_of(written.call.query)) << ", k " << name_of(layout_of(written.call.key)) << ", v "
+            << name_of(layout_of(written.call.value)) << "\nsparse     "
             << (e.stage.selects
                     ? "selects, budget " + number_text(e.stage.budget) + ", density " + number_text(e.stage.density)
                     : "dense: " + e.stage.reason)
@@ -123,7 +125,12 @@ int run_explain(const ExplainOptions& options) {
   if (!engine) return say(Exit::wrong, engine.error());
   const auto required = read_requirements((*engine)->registry(), options.chain.require);
   if (!required) return say(Exit::wrong, required.error());
-  const Explanation explanation = (*engine)->explain(written->call, written->role, written->step);
+  Explanation explanation = (*engine)->explain(written->call, written->role, written->step);
+  if ((*engine)->plan()->target().is_cpu() && !written->devices_stated) {
+    explanation.warnings.push_back(
+        "a written call is on an accelerator, but the target is this machine's processor, where backends decline what "
+        "a model asks: write device=cpu, or choose a card with --target");
+  }
   if (options.chain.json) {
     print(explanation_json(explanation, *written));
   } else {

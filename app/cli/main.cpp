@@ -88,7 +88,12 @@ int main(int argc, char** argv) {
     return say(Exit::wrong, sentence_of(program, error, words));
   }
   try {
-    return command();
+    const int code = command();
+    std::cout.flush();
+    if (!std::cout && code == static_cast<int>(Exit::done)) {
+      return say(Exit::failed, "the answer could not be written to stdout: is the disk full, or the reader gone?");
+    }
+    return code;
   } catch (const std::exception& error) {
     return say(Exit::failed, std::string("broke off: ") + error.what());
   }

@@ -304,6 +304,9 @@ Expected<WrittenCall> assemble(const Draft& draft) {
     if (!draft.tensors[1].strides) call.key = laid.key;
     if (!draft.tensors[2].strides) call.value = laid.value;
   }
+  written.devices_stated =
+      draft.device.has_value() || std::any_of(draft.tensors.begin(), draft.tensors.end(),
+                                              [](const auto& tensor) { return tensor.device.has_value(); });
   written.role = draft.role.value_or(Role::transformer);
   if (draft.step) std::tie(written.step, written.steps) = *draft.step;
   return written;

@@ -13,8 +13,9 @@ struct WrittenCall {
   AttentionCall call;
   Role role = Role::transformer;
   int step = 0;
-  int steps = 0;  ///< 0: not stated
+  int steps = 0;                 ///< 0: not stated
   std::int64_t hidden_keys = 0;  ///< of mask=padding:N; whoever fills the mask hides the last N keys
+  bool devices_stated = false;   ///< the text says where the tensors are
 };
 
 /// One line of help that names every token parse_call knows.
@@ -29,7 +30,8 @@ struct WrittenCall {
 /// expanded (key and value with one head, or one batch element, for all) or explicit per tensor
 /// (q_strides=[...], k_strides=[...], v_strides=[...]). q=fp32, k=fp32, v=bf16 set one tensor's dtype,
 /// device=cpu and q_device=, k_device=, v_device= its device. Brackets may hold spaces; q=[...] reads as q[...].
-/// The tensors are on an accelerator unless said otherwise. The result has passed check_call().
+/// Without a device the tensors stand on an accelerator and devices_stated is false: whoever knows the target may
+/// place them. The result has passed check_call().
 /// Error: one sentence with the token that is wrong and what would be right.
 [[nodiscard]] Expected<WrittenCall> parse_call(std::string_view text);
 

@@ -137,6 +137,11 @@ Expected<ExportResult> export_config(std::string_view existing, const std::vecto
   for (const std::string& key : before->duplicates()) {
     result.notes.push_back(key + " stands more than once; its last value counts and is the one changed");
   }
+  if (const auto stood = import_config(existing.empty() ? "{}" : existing, specs, result.form)) {
+    for (const std::string& problem : stood->problems) {
+      result.notes.push_back("a value that does not hold is replaced: " + problem);
+    }
+  }
   std::vector<JsonEdit> edits = Exporter(*before, specs, values, result).edits();
   Expected<JsonText> after = JsonText::parse(before->with(edits));
   if (!after) return fail(after.error());

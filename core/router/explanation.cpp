@@ -38,8 +38,9 @@ BackendVerdict judge(const BackendReport& report, const Registry& registry, cons
   verdict.reason = first_failure(verdict.checks);
   verdict.accepts = verdict.reason.empty();
   if (verdict.reason.empty() && report.state != BackendState::ready) {
-    verdict.reason = report.state == BackendState::disabled ? "not among the overrides" : report.reason;
+    verdict.reason = report.reason.empty() ? "not among the overrides" : report.reason;
   }
+  if (report.state == BackendState::disabled && !report.reason.empty()) verdict.accepts = false;
   return verdict;
 }
 
@@ -73,6 +74,7 @@ std::string to_move(const BackendVerdict& verdict) {
   }
   switch (verdict.state) {
     case BackendState::disabled:
+      if (!verdict.state_reason.empty()) return text + "choose another target, it is " + verdict.state_reason;
       text += "enable \"" + verdict.label + "\" in the overrides";
       if (!needs.empty()) text += ", and the call would need " + needs;
       return text;
@@ -120,7 +122,11 @@ std::string bytes_text(std::int64_t bytes) {
 
 void warn(Explanation& out, const Plan& plan, const AttentionCall& call) {
   const auto& memory = plan.target().memory_bytes;
-  if (memory && out.memory_bytes > *memory) {
+  const std::string bytes = std::to_string(out.memory_bytes);
+  const bool said = std::any_of(out.warnings.begin(), out.warnings.end(), [&](const std::string& warning) {
+    return warning.find(bytes) != std::string::npos && warning.find("more than") != std::string::npos;
+  });
+  if (memory && out.memory_bytes > *memory && !said) {
     out.warnings.push_back("needs " + std::to_string(out.memory_bytes) + " bytes (" + bytes_text(out.memory_bytes) +
                            ") beyond its tensors, over the " + bytes_text(*memory) + " of " + plan.target().label);
   }

@@ -59,13 +59,15 @@ std::shared_ptr<const Plan> Plan::build(const Registry& registry, PlanRequest re
 
 void Plan::visit(const BackendSpec& spec) {
   BackendReport report{spec.name, spec.label, BackendState::disabled, {}, spec.terminal};
+  if (!spec.on_platform(request_.target.platform)) {
+    report.reason = "not available on platform " + request_.target.platform + ": it needs " +
+                    (spec.platforms->empty() ? "a platform that does not exist" : platforms_text(spec));
+  }
   const auto& labels = request_.labels;
   if (std::find(labels.begin(), labels.end(), spec.label) != labels.end()) {
     requested_ = spec.name;
     if (!spec.on_platform(request_.target.platform)) {
       report.state = BackendState::unavailable;
-      report.reason = "not available on platform " + request_.target.platform + ": it needs " +
-                      (spec.platforms->empty() ? "a platform that does not exist" : platforms_text(spec));
       log_.push_back({LogLevel::warning, typed(spec) + "not available on backend=" + request_.target.platform});
     } else {
       PlanEntry entry{spec.name, Gate(spec.constraints), spec.capabilities, nullptr};

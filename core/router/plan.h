@@ -35,7 +35,8 @@ struct BackendReport {
   std::string name;
   std::string label;
   BackendState state = BackendState::disabled;
-  std::string reason;  ///< the sentence for unavailable and failed; a narrowing for ready; else empty
+  std::string reason;  ///< the sentence for unavailable and failed; a narrowing for ready; for disabled what more than
+                       ///< the override is missing; else empty
   bool terminal = false;
 };
 
