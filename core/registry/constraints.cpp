@@ -21,6 +21,7 @@ struct Check {
   std::string (*required)(C);
   std::string (*actual)(Call);
   std::string (*reason)(C, Call);
+  bool walks = false;  ///< walks over strides: asked last, apart, so that the common call saves no registers for it
 };
 
 // --- words -----------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ constexpr std::array<Check, 15> kChecks{{
        return call.query.is_contiguous() && call.key.is_contiguous() && call.value.is_contiguous();
      },
      [](C) -> std::string { return "q, k, v contiguous"; }, layouts_text,
-     [](C, Call call) { return "layout-dependent result, tensors are " + layouts_text(call); }},
+     [](C, Call call) { return "layout-dependent result, tensors are " + layouts_text(call); }, true},
     {"is_causal", CallFacts::causal, [](C c) noexcept { return !c.allow_causal; }, nullptr,
      [](C) -> std::string { return "not causal"; }, causal_text,
      [](C, Call) -> std::string { return "causal result was wrong in its probe"; }},
@@ -131,7 +132,7 @@ constexpr std::array<Check, 15> kChecks{{
     {"offset_reach", 0, [](C c) noexcept { return c.max_offset_reach != 0; },
      [](C c, Facts, Call call) noexcept { return reach_of(call) <= c.max_offset_reach; },
      [](C c) { return "<= " + number(c.max_offset_reach); }, [](Call call) { return number(reach_of(call)); },
-     [](C, Call call) { return "32-bit offset reach, " + number(reach_of(call)) + " elements"; }},
+     [](C, Call call) { return "32-bit offset reach, " + number(reach_of(call)) + " elements"; }, true},
 }};
 
 constexpr std::uint32_t bit(std::size_t row) { return std::uint32_t{1} << row; }
@@ -140,17 +141,27 @@ bool row_holds(const Check& check, C constraints, Facts facts, Call call) noexce
   return check.flag != 0 ? (facts.flags & check.flag) == 0 : check.holds(constraints, facts, call);
 }
 
-/// The rows without a flag, unrolled so that each one's function is inlined.
-template <std::size_t... Row>
+/// The rows without a flag that walk, or do not, unrolled so that each one's function is inlined.
+template <bool kWalks, std::size_t... Row>
 bool numbers_hold(std::uint32_t stated, C c, Facts f, Call call, std::index_sequence<Row...>) noexcept {
   const auto holds = [&](auto row) noexcept {
     constexpr Check kCheck = kChecks[decltype(row)::value];
-    if constexpr (kCheck.flag != 0)
+    if constexpr (kCheck.flag != 0 || kCheck.walks != kWalks)
       return true;
     else
       return (stated & bit(decltype(row)::value)) == 0 || kCheck.holds(c, f, call);
   };
   return (holds(std::integral_constant<std::size_t, Row>{}) && ...);
+}
+
+constexpr std::uint32_t walking_rows() {
+  std::uint32_t rows = 0;
+  for (std::size_t row = 0; row < kChecks.size(); ++row) rows |= kChecks[row].walks ? bit(row) : 0U;
+  return rows;
+}
+
+[[gnu::noinline]] bool walks_hold(std::uint32_t stated, C c, Facts f, Call call) noexcept {
+  return numbers_hold<true>(stated, c, f, call, std::make_index_sequence<kChecks.size()>{});
 }
 
 }  // namespace
@@ -182,7 +193,9 @@ Gate::Gate(const Constraints& constraints) noexcept : constraints_(constraints) 
 
 bool Gate::accepts(const CallFacts& facts, const AttentionCall& call) const noexcept {
   if ((facts.flags & forbidden_) != 0) return false;
-  return numbers_hold(stated_, constraints_, facts, call, std::make_index_sequence<kChecks.size()>{});
+  if (!numbers_hold<false>(stated_, constraints_, facts, call, std::make_index_sequence<kChecks.size()>{}))
+    return false;
+  return (stated_ & walking_rows()) == 0 || walks_hold(stated_, constraints_, facts, call);
 }
 
 bool accepts(const Constraints& constraints, const AttentionCall& call) noexcept {
