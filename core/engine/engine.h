@@ -96,6 +96,8 @@ class JobScope {
   [[nodiscard]] GenerationContext& context() noexcept;
   /// The attention function in force: the router, or the original while bypassed.
   Route attention(const AttentionCall& call);
+  /// The same for a call site of a compiled job; a bypass leaves `site` as it is.
+  Route attention(const AttentionCall& call, FrozenRoute& site);
   [[nodiscard]] const Plan& plan() const noexcept;
   [[nodiscard]] std::uint64_t chain_id() const noexcept;
 

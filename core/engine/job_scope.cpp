@@ -17,6 +17,10 @@ Route JobScope::attention(const AttentionCall& call) {
   return run_->bypassed ? run_->router.original(call) : run_->router(call);
 }
 
+Route JobScope::attention(const AttentionCall& call, FrozenRoute& site) {
+  return run_->bypassed ? run_->router.original(call) : run_->router(call, site);
+}
+
 const Plan& JobScope::plan() const noexcept { return run_->router.plan(); }
 
 std::uint64_t JobScope::chain_id() const noexcept { return run_->chain_id; }

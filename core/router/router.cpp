@@ -29,6 +29,32 @@ Route Router::operator()(const AttentionCall& call) {
   return serve(plan_->last(), call);
 }
 
+FrozenRoute::Guard::Guard(const AttentionCall& call) noexcept
+    : query(call.query.shape),
+      key(call.key.shape),
+      dtype(call.query.dtype),
+      on_cpu(call.query.device.is_cpu()),
+      masked(call.attn_mask.has_value()),
+      causal(call.is_causal) {}
+
+Route Router::operator()(const AttentionCall& call, FrozenRoute& site) {
+  const FrozenRoute::Guard guard(call);
+  if (site.plan_ != plan_ || site.guard_ != guard) {
+    const CallFacts facts(call);
+    site.entry_ = &plan_->last();
+    for (const PlanEntry& entry : plan_->entries()) {
+      if (!entry.gate.accepts(facts, call)) continue;
+      site.entry_ = &entry;
+      break;
+    }
+    site.plan_ = plan_;
+    site.guard_ = guard;
+    ++site.resolutions_;
+  }
+  const Route route = serve(*site.entry_, call);
+  return route.failure.empty() || site.entry_ == &plan_->last() ? route : (*this)(call);
+}
+
 Route Router::serve(const PlanEntry& entry, const AttentionCall& call) {
   if (!entry.kernel) return {entry.name, {}, {}, false, kNobody};
   const BlockSelection* selection = nullptr;

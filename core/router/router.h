@@ -48,6 +48,33 @@ struct Route {
   std::string_view failure;  ///< not empty: nobody could serve; the output is not written
 };
 
+/// The entry that serves one call site, chosen once: what a compiled job keeps instead of asking the chain on every
+/// call. It holds for calls of one shape under one plan; another shape or a rebuilt chain chooses again.
+class FrozenRoute {
+ public:
+  /// How often the chain was asked for this site.
+  [[nodiscard]] std::int64_t resolutions() const noexcept { return resolutions_; }
+
+ private:
+  friend class Router;
+  struct Guard {
+    TensorView::Dims query{};
+    TensorView::Dims key{};
+    DType dtype = DType::bfloat16;
+    bool on_cpu = false;
+    bool masked = false;
+    bool causal = false;
+
+    explicit Guard(const AttentionCall& call) noexcept;
+    Guard() = default;
+    friend bool operator==(const Guard&, const Guard&) = default;
+  };
+  std::shared_ptr<const Plan> plan_;  ///< keeps entry_ alive
+  const PlanEntry* entry_ = nullptr;
+  Guard guard_;
+  std::int64_t resolutions_ = 0;
+};
+
 /// Serves attention calls from a plan: the first entry that accepts takes the call, then the terminal or the
 /// original sdpa. A call without data is routed and counted the same way, without computing.
 /// Not thread safe: one job thread uses it. The clean path neither allocates nor locks.
@@ -58,6 +85,9 @@ class Router {
          SelectionStage* stage = nullptr, bool timing = false);
 
   Route operator()(const AttentionCall& call);
+  /// The same for a call site of a compiled job: the chain is asked when `site` has no entry for such a call yet. The
+  /// sparse stage still decides on every call, as its budget follows the step.
+  Route operator()(const AttentionCall& call, FrozenRoute& site);
   /// Serves the call by the original sdpa, whatever the chain: what a bypass does.
   Route original(const AttentionCall& call) { return serve(plan_->original(), call); }
 
