@@ -37,7 +37,7 @@ class ModelConfig:
     text_blocks: int = 2
     width: int = 192
     heads: int = 3
-    blocks: int = 5
+    blocks: int = 4
     time_features: int = 128
     position_frequencies: int = 4
     rope_extent: float = 16.0
