@@ -19,12 +19,13 @@ void JobSession::Observer::observe(const RouteRecord& record) noexcept {
 JobSession::JobSession(Engine& engine, LogSink sink, bool log_routes)
     : engine_(engine), collector_(ring_, {log_routes, std::move(sink), {}}), observer_(ring_, collector_) {}
 
-Expected<app::JobOutcome> JobSession::run(app::Job& job, std::stop_token stop) {
+Expected<app::JobOutcome> JobSession::run(app::Job& job, std::stop_token stop,
+                                          std::function<void(const app::JobProgress&)> progress) {
   const auto begin = std::chrono::steady_clock::now();
   collector_.begin_run();
   Expected<app::JobOutcome> outcome = fail("");
   try {
-    outcome = job.run({engine_, &observer_, true, std::move(stop), progress_line()});
+    outcome = job.run({engine_, &observer_, true, std::move(stop), std::move(progress)});
   } catch (const std::exception& thrown) {
     outcome = fail(std::string("the job broke off: ") + thrown.what());
   }

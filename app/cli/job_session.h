@@ -5,10 +5,16 @@
 #include "app/jobs/job.h"
 #include "trace/collector.h"
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 
 namespace attn::cli {
+
+/// A progress line on stderr when that is a terminal; empty otherwise.
+[[nodiscard]] std::function<void(const app::JobProgress&)> progress_line();
+/// Takes the progress line away.
+void clear_progress_line();
 
 /// Runs jobs on the calling thread with a trace that loses nothing: when the ring fills, the observer drains it
 /// before it goes on. (The window's job never waits; a table on the command line must be exact.)
@@ -17,7 +23,8 @@ class JobSession {
   JobSession(Engine& engine, LogSink sink, bool log_routes);
 
   /// Error: the job's sentence. The snapshot then holds what ran before.
-  [[nodiscard]] Expected<app::JobOutcome> run(app::Job& job, std::stop_token stop);
+  [[nodiscard]] Expected<app::JobOutcome> run(app::Job& job, std::stop_token stop,
+                                              std::function<void(const app::JobProgress&)> progress = progress_line());
   [[nodiscard]] trace::TraceSnapshot snapshot() const { return collector_.snapshot(); }
   [[nodiscard]] double elapsed_seconds() const noexcept { return elapsed_; }
 
@@ -39,10 +46,5 @@ class JobSession {
   Observer observer_;
   double elapsed_ = 0.0;
 };
-
-/// A progress line on stderr when that is a terminal; empty otherwise.
-[[nodiscard]] std::function<void(const app::JobProgress&)> progress_line();
-/// Takes the progress line away.
-void clear_progress_line();
 
 }  // namespace attn::cli

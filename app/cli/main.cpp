@@ -72,6 +72,8 @@ int main(int argc, char** argv) {
   add_plan(program, command, profiles, with_inputs);
   add_run(program, command, profiles, with_inputs);
   add_compare(program, command, profiles, with_inputs);
+  add_policy(program, command);
+  add_generate(program, command);
   add_export(program, command);
   add_import(program, command);
   add_report(program, command);

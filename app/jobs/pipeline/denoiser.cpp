@@ -284,14 +284,15 @@ void Denoiser::between(DenoiserPass& pass, std::size_t done, std::size_t next, W
               });
 }
 
-bool Denoiser::run(DenoiserPass& pass, const FeatureMap& latent, float time, AttentionCalls& attention,
-                   Workers& workers, std::vector<float>& velocity) const {
+bool Denoiser::run(DenoiserPass& pass, std::size_t group, const FeatureMap& latent, float time,
+                   AttentionCalls& attention, Workers& workers, std::vector<float>& velocity) const {
   velocity.resize(static_cast<std::size_t>(pass.batch_ * pass.image_tokens_ * config_.latent_channels));
   condition(pass, time, workers);
   enter(pass, latent, workers);
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     between(pass, block == 0 ? kNone : block - 1, block, workers, nullptr);
-    if (!attention.serve(Role::transformer, block, pass.tensors_.call(pass.mask_ ? &*pass.mask_ : nullptr)))
+    if (!attention.serve(Role::transformer, group * blocks_.size() + block,
+                         pass.tensors_.call(pass.mask_ ? &*pass.mask_ : nullptr)))
       return false;
   }
   between(pass, blocks_.size() - 1, kNone, workers, velocity.data());

@@ -66,9 +66,10 @@ class Denoiser {
   [[nodiscard]] DenoiserPass prepare(const Conditioning& text, std::int64_t height, std::int64_t width,
                                      const AttentionCalls& attention, Workers& workers) const;
   /// The velocity of `latent` (height, width, channels), the same for every prompt of the batch, at `time` in 0..1:
-  /// (batch, height, width, channels). False: the generation has to end.
-  [[nodiscard]] bool run(DenoiserPass& pass, const FeatureMap& latent, float time, AttentionCalls& attention,
-                         Workers& workers, std::vector<float>& velocity) const;
+  /// (batch, height, width, channels). The call sites are those of group `group`, one a block. False: the generation
+  /// has to end.
+  [[nodiscard]] bool run(DenoiserPass& pass, std::size_t group, const FeatureMap& latent, float time,
+                         AttentionCalls& attention, Workers& workers, std::vector<float>& velocity) const;
 
  private:
   /// The weights that one kind of token has in a block. The text of the last block has no second half.

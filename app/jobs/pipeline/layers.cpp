@@ -117,6 +117,12 @@ FeatureMap::FeatureMap(std::int64_t height, std::int64_t width, std::int64_t cha
       channels_(channels),
       memory_(static_cast<std::size_t>((height + 2) * width * channels) * sizeof(float)) {}
 
+FeatureMap FeatureMap::copy() const {
+  FeatureMap same(height_, width_, channels_);
+  std::copy(row(0), row(height_), same.row(0));
+  return same;
+}
+
 struct Convolution::Impl {
   /// The primitive for bands of `rows` output rows of a map of one width.
   struct Band {

@@ -47,6 +47,9 @@ class FeatureMap {
  public:
   FeatureMap() = default;
   FeatureMap(std::int64_t height, std::int64_t width, std::int64_t channels);
+  FeatureMap(FeatureMap&&) noexcept = default;
+  FeatureMap& operator=(FeatureMap&&) noexcept = default;
+  [[nodiscard]] FeatureMap copy() const;
 
   [[nodiscard]] std::int64_t height() const noexcept { return height_; }
   [[nodiscard]] std::int64_t width() const noexcept { return width_; }
