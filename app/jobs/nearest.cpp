@@ -60,6 +60,14 @@ std::string nearest_hint(std::string_view wanted, const std::vector<std::string>
   return near.empty() ? std::string(otherwise) : "; nearest: " + joined(near);
 }
 
+std::string quotable(std::string_view text, std::size_t most) {
+  std::string plain;
+  for (const char c : text.substr(0, most)) {
+    plain.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c);
+  }
+  return text.size() > most ? plain + "..." : plain;
+}
+
 std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
   for (const std::string& part : parts) {

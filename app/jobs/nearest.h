@@ -17,6 +17,10 @@ namespace attn::app {
 [[nodiscard]] std::string nearest_hint(std::string_view wanted, const std::vector<std::string>& names,
                                        std::string_view otherwise);
 
+/// Foreign text as it may stand in a sentence: at most `most` bytes, then "...", without characters that would move a
+/// cursor.
+[[nodiscard]] std::string quotable(std::string_view text, std::size_t most = 80);
+
 /// "a, b, c".
 [[nodiscard]] std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ");
 

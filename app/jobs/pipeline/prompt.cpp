@@ -27,15 +27,6 @@ std::vector<std::string> words_of(std::string_view prompt) {
   return words;
 }
 
-/// The word as it may stand in a sentence: short, and without characters that would move the cursor.
-std::string shown(std::string_view word) {
-  constexpr std::size_t kLongest = 40;
-  std::string text;
-  for (const char c : word.substr(0, kLongest))
-    text.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c);
-  return word.size() > kLongest ? text + "..." : text;
-}
-
 }  // namespace
 
 std::vector<std::string> prompt_words(const ShapesConfig& config) {
@@ -54,7 +45,7 @@ Expected<TokenizedPrompt> tokenize(std::string_view prompt, const ShapesConfig& 
   tokens.ids.push_back(config.start_id);
   for (const std::string& word : words) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
-      return fail("the model does not know the word \"" + shown(word) + "\"" +
+      return fail("the model does not know the word \"" + quotable(word, 40) + "\"" +
                   nearest_hint(word, known, "; it knows " + joined(known)));
     }
     const auto at = std::find(config.vocabulary.begin(), config.vocabulary.end(), word);

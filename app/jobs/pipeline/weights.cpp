@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/pipeline/weights.h"
 
+#include "app/jobs/nearest.h"
 #include "app/jobs/tensors/safetensors.h"
 #include "core/tensor/half.h"
 
@@ -44,7 +45,7 @@ Expected<Weights> Weights::read(const std::filesystem::path& path) {
   for (const StoredTensor& stored : file->tensors()) {
     const auto tensor = file->load(stored.name);
     if (!tensor) return fail(tensor.error());
-    const std::string where = weights.file_ + ": tensor " + stored.name;
+    const std::string where = weights.file_ + ": tensor " + quotable(stored.name);
     if (!is_weight(tensor->view().dtype)) {
       return fail(where + ": dtype " + stored.dtype + " is none of a weight; F16, BF16 and F32 are");
     }
@@ -78,7 +79,7 @@ std::span<const float> Weights::take(const std::string& name, std::initializer_l
 Expected<void> Weights::finish() const {
   if (!error_.empty()) return fail(file_ + ": " + error_);
   for (const auto& [name, tensor] : tensors_) {
-    if (!tensor.taken) return fail(file_ + ": tensor " + name + " is none of the model's");
+    if (!tensor.taken) return fail(file_ + ": tensor " + quotable(name) + " is none of the model's");
   }
   return {};
 }

@@ -68,13 +68,13 @@ Expected<Json> read_header(const std::string& text) {
   };
   Json header = Json::parse(text, watch, false);
   if (header.is_discarded()) return fail("the header is not JSON");
-  if (!repeated.empty()) return fail("the name " + repeated + " is there twice");
+  if (!repeated.empty()) return fail("the name " + quotable(repeated) + " is there twice");
   if (!header.is_object()) return fail("the header is not a JSON object");
   return header;
 }
 
 Expected<StoredTensor> read_entry(const std::string& name, const Json& entry, std::uint64_t data_bytes) {
-  const std::string where = "tensor " + name;
+  const std::string where = "tensor " + quotable(name);
   if (!entry.is_object()) return fail(where + ": its entry is not an object");
   StoredTensor tensor;
   tensor.name = name;
@@ -82,13 +82,15 @@ Expected<StoredTensor> read_entry(const std::string& name, const Json& entry, st
   if (dtype == entry.end() || !dtype->is_string()) return fail(where + ": field dtype is missing or not a text");
   tensor.dtype = dtype->get<std::string>();
   const StoredType* type = type_named(tensor.dtype);
-  if (type == nullptr) return fail(where + ": dtype " + tensor.dtype + " is none that safetensors has");
+  if (type == nullptr) return fail(where + ": dtype " + quotable(tensor.dtype) + " is none that safetensors has");
   const auto shape = entry.find("shape");
   if (shape == entry.end() || !shape->is_array()) return fail(where + ": field shape is missing or not a list");
   std::uint64_t bytes = type->bytes;
   for (const Json& size : *shape) {
     if (!size.is_number_unsigned() || size.get<std::uint64_t>() > std::numeric_limits<std::int32_t>::max()) {
-      return fail(where + ": shape holds " + size.dump() + "; sizes are whole numbers from 0 to 2147483647");
+      // Only a number is repeated: writing out a value that nests deeply would need a deep stack.
+      return fail(where + ": shape holds " + (size.is_number() ? size.dump() : "something else") +
+                  "; sizes are whole numbers from 0 to 2147483647");
     }
     tensor.shape.push_back(size.get<std::int64_t>());
     if (size != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / size.get<std::uint64_t>()) {
@@ -120,7 +122,7 @@ Expected<void> check_ranges(std::vector<const StoredTensor*> tensors, std::uint6
   });
   std::uint64_t next = 0;
   for (const StoredTensor* tensor : tensors) {
-    if (tensor->begin < next) return fail("tensor " + tensor->name + " overlaps the tensor before it");
+    if (tensor->begin < next) return fail("tensor " + quotable(tensor->name) + " overlaps the tensor before it");
     if (tensor->begin > next) {
       return fail("bytes " + std::to_string(next) + " to " + std::to_string(tensor->begin) + " belong to no tensor");
     }
@@ -182,15 +184,40 @@ const StoredTensor* SafetensorsFile::find(std::string_view name) const noexcept 
   return nullptr;
 }
 
-Expected<HostTensor> SafetensorsFile::load(std::string_view name, Device device) const {
-  const StoredTensor* stored = find(name);
-  if (stored == nullptr) {
-    std::vector<std::string> names;
-    for (const StoredTensor& tensor : tensors_) names.push_back(tensor.name);
-    return fail(path_.string() + ": has no tensor " + std::string(name) + "; it has " +
-                (names.empty() ? "none" : joined(names)));
+Expected<const StoredTensor*> SafetensorsFile::named(std::string_view name) const {
+  if (const StoredTensor* stored = find(name)) return stored;
+  std::vector<std::string> names;
+  for (const StoredTensor& tensor : tensors_) names.push_back(quotable(tensor.name));
+  constexpr std::size_t kMostNames = 20;
+  const bool more = names.size() > kMostNames;
+  if (more) names.resize(kMostNames);
+  return fail(path_.string() + ": has no tensor " + quotable(name) + "; it has " +
+              (names.empty() ? "none" : joined(names)) + (more ? ", ..." : ""));
+}
+
+Expected<void> SafetensorsFile::read(const StoredTensor& stored, void* into) const {
+  std::ifstream file(path_, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(data_begin_ + stored.begin));
+  const auto count = static_cast<std::streamsize>(stored.end - stored.begin);
+  if (count > 0 && !file.read(static_cast<char*>(into), count)) {
+    return fail(path_.string() + ": tensor " + quotable(stored.name) + ": its data cannot be read");
   }
-  const std::string where = path_.string() + ": tensor " + stored->name;
+  return {};
+}
+
+Expected<std::vector<std::byte>> SafetensorsFile::bytes(std::string_view name) const {
+  const auto stored = named(name);
+  if (!stored) return fail(stored.error());
+  std::vector<std::byte> values((*stored)->end - (*stored)->begin);
+  if (auto got = read(**stored, values.data()); !got) return fail(got.error());
+  return values;
+}
+
+Expected<HostTensor> SafetensorsFile::load(std::string_view name, Device device) const {
+  const auto at = named(name);
+  if (!at) return fail(at.error());
+  const StoredTensor* stored = *at;
+  const std::string where = path_.string() + ": tensor " + quotable(stored->name);
   const StoredType* type = type_named(stored->dtype);
   if (!type->dtype) {
     return fail(where + ": dtype " + stored->dtype + " is none of a call; F64, F32, F16, BF16, I8 and BOOL are");
@@ -199,13 +226,10 @@ Expected<HostTensor> SafetensorsFile::load(std::string_view name, Device device)
     return fail(where + " has " + std::to_string(stored->shape.size()) + " dimensions; attention takes 2 to 5");
   }
   HostTensor tensor(std::span<const std::int64_t>(stored->shape), *type->dtype, device);
-  std::ifstream file(path_, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(data_begin_ + stored->begin));
-  const auto bytes = static_cast<std::streamsize>(stored->end - stored->begin);
-  if (bytes > 0 && !file.read(tensor.as<char>(), bytes)) return fail(where + ": its data cannot be read");
+  if (auto got = read(*stored, tensor.as<char>()); !got) return fail(got.error());
   if (*type->dtype == DType::boolean) {
     const auto* values = tensor.as<unsigned char>();
-    if (std::any_of(values, values + bytes, [](unsigned char value) { return value > 1; })) {
+    if (std::any_of(values, values + tensor.view().bytes(), [](unsigned char value) { return value > 1; })) {
       return fail(where + ": a BOOL holds a byte that is neither 0 nor 1");
     }
   }

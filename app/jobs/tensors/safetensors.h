@@ -4,6 +4,7 @@
 #include "core/tensor/expected.h"
 #include "core/tensor/host_buffer.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -23,7 +24,8 @@ struct StoredTensor {
 
 /// A safetensors file (8 bytes of header length, a JSON header, the data), read strictly: the header must fit, names
 /// must be unique, every dtype known, every byte range the size of its shape, and the ranges must cover the data
-/// without overlap or gap. Nothing is read beyond the header until load().
+/// without overlap or gap. Nothing is read beyond the header until load() or bytes(). Whatever the file holds, an error
+/// is one sentence of plain characters.
 class SafetensorsFile {
  public:
   /// Error: the file and what is wrong in it.
@@ -33,8 +35,13 @@ class SafetensorsFile {
   [[nodiscard]] const StoredTensor* find(std::string_view name) const noexcept;
   /// Reads one tensor. Error: no such name (the file's names are listed), or a dtype that attention does not take.
   [[nodiscard]] Expected<HostTensor> load(std::string_view name, Device device = Device::accel()) const;
+  /// The bytes of one tensor of any dtype, little endian as they are stored. Error: no such name, or no such bytes.
+  [[nodiscard]] Expected<std::vector<std::byte>> bytes(std::string_view name) const;
 
  private:
+  [[nodiscard]] Expected<const StoredTensor*> named(std::string_view name) const;
+  [[nodiscard]] Expected<void> read(const StoredTensor& stored, void* into) const;
+
   std::filesystem::path path_;
   std::uint64_t data_begin_ = 0;
   std::vector<StoredTensor> tensors_;
