@@ -31,8 +31,8 @@ from model import ModelConfig, ShapesPipeline, shift_time, tokenize
 from scenes import VOCABULARY, Scene, draw, make_scene
 from torch import Tensor, nn
 
-VAE_STEPS = 1600
-SMALL_STEPS = 500  # denoiser steps at 32 pixels, before 64 and 128
+VAE_STEPS = 1200
+SMALL_STEPS = 700  # denoiser steps at 32 pixels, before 64 and 128
 NULL_SHARE = 0.1  # prompts replaced by the null prompt, for guidance
 UNKNOWN_SHARE = 0.02  # words replaced by <unk>
 OBJECT_WEIGHT = 3.0  # how much more a latent cell counts that an object touches
@@ -141,7 +141,7 @@ def vae_loss(pipeline: ShapesPipeline, picture: Tensor) -> tuple[Tensor, float]:
 @torch.no_grad()
 def measure_latents(pipeline: ShapesPipeline, rng: random.Random) -> None:
     """Sets the mean and deviation by which latents are normalised."""
-    picture, _ = draw([make_scene(rng) for _ in range(512)], 64)
+    picture, _ = draw([make_scene(rng) for _ in range(192)], 64)
     latent = torch.cat([pipeline.vae.encoder(part) for part in (picture * 2 - 1).split(32)])
     pipeline.config.latent_mean = [round(value, 5) for value in latent.mean((0, 2, 3)).tolist()]
     pipeline.config.latent_std = [round(value, 5) for value in latent.std((0, 2, 3)).tolist()]
@@ -231,7 +231,7 @@ class Training:
         self.pipeline.vae.requires_grad_(is_vae)
         p = self.pipeline
         self.trained = nn.ModuleList([p.vae]) if is_vae else nn.ModuleList([p.te, p.transformer])
-        self.optimizers = make_optimizers(self.trained, *((0.01, 2e-3) if is_vae else (0.02, 2e-3)))
+        self.optimizers = make_optimizers(self.trained, *((0.01, 2e-3) if is_vae else (0.02, 1.5e-3)))
         self.average = {name: tensor.clone() for name, tensor in self.trained.state_dict().items()}
 
     def next_stage(self) -> None:
