@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/all.h"
 
+#include "backends/direct/direct.h"
 #include "backends/dynamic/dynamic.h"
 #include "backends/flash/flash.h"
 #include "backends/flex/flex.h"
@@ -10,6 +11,7 @@
 #include "backends/triton/triton.h"
 
 #include <cassert>
+#include <utility>
 
 namespace attn {
 
@@ -19,6 +21,10 @@ Registry make_registry() {
   for (const auto& declare :
        {sdnq_backend, sage_backend, flash_backend, triton_backend, flex_backend, dynamic_backend}) {
     [[maybe_unused]] const Expected<void> added = registry.add(declare());
+    assert(added.has_value());
+  }
+  for (BackendSpec& direct : direct_backends()) {
+    [[maybe_unused]] const Expected<void> added = registry.add_direct(std::move(direct));
     assert(added.has_value());
   }
   return registry;

@@ -58,10 +58,12 @@ std::string_view name_of(SdpaVariant variant) noexcept {
 SdpaChooser::SdpaChooser(SdpaFlags flags, const Target& target)
     : flags_(flags),
       cpu_(target.is_cpu()),
+      math_only_(target.math_only),
       capability_(target.platform == "cuda" && target.capability ? *target.capability : 0) {}
 
 std::string_view SdpaChooser::flash_declines(const AttentionCall& call) const noexcept {
   if (!flags_.flash) return "not ticked in sdp_options";
+  if (math_only_) return "does not run here: the probe found math only";
   if (const std::string_view fused = fused_declines(call); !fused.empty()) return fused;
   if (call.value_dim() != call.head_dim()) return "needs one head_dim for q, k and v";
   if (on_cpu(call)) return {};
@@ -76,6 +78,7 @@ std::string_view SdpaChooser::flash_declines(const AttentionCall& call) const no
 std::string_view SdpaChooser::memory_efficient_declines(const AttentionCall& call) const noexcept {
   if (on_cpu(call)) return "does not exist on the cpu";
   if (!flags_.memory_efficient) return "not ticked in sdp_options";
+  if (math_only_) return "does not run here: the probe found math only";
   if (const std::string_view fused = fused_declines(call); !fused.empty()) return fused;
   if (grouped(call)) return "takes no grouped heads (enable_gqa)";
   const bool half = is_half(call.query.dtype);

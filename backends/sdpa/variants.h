@@ -44,6 +44,7 @@ class SdpaChooser {
 
   SdpaFlags flags_;
   bool cpu_;
+  bool math_only_;  ///< a probe found that nothing but math runs there
   int capability_;  ///< 0: unknown, or not a CUDA one
 };
 

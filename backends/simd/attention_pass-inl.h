@@ -12,9 +12,11 @@
 #include "backends/simd/tile_softmax-inl.h"
 #include "backends/simd/tile_task.h"
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <numbers>
@@ -26,7 +28,8 @@ namespace HWY_NAMESPACE {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 constexpr float kLog2E = static_cast<float>(std::numbers::log2e);
-constexpr int kMaxPanels = 1024;
+constexpr int kMaxPanels = 2048;
+static_assert(kMaxVectors * kLanes <= kMostPanelKeys);
 
 /// A stretch of keys, or of value channels, that one product call serves.
 struct Panel {
@@ -152,34 +155,47 @@ class AttentionPass {
   void AddTile(std::int64_t first, std::int64_t row, std::int64_t rows) {
     keys_.Clear();
     const std::int64_t last_row = t_.first_row + row + rows - 1;
+    const std::int64_t most = t_.tiling.score_columns();
     for (int p = 0; p < panel_count_; ++p) {
       Panel& panel = panels_[p];
       if (!needed_[p] || !Kept(first, panel, row)) continue;
       if (t_.call.is_causal && first + panel.first > last_row) continue;
       if (t_.call.attn_mask && !AnyAllowed(first + panel.first, panel.count, row, rows)) continue;
+      if (keys_.columns + panel.vectors * kLanes > most) AddKept(first, row, rows);
       keys_.Add(panel);
     }
-    if (keys_.columns == 0) return;
-    operands_.Score(keys_, row, rows);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      HideKeys(first, row + r, t_.scores + r * keys_.columns);
-      operands_.Soften(keys_, row, r);
-    }
-    operands_.AddValues(keys_, row, rows);
+    AddKept(first, row, rows);
   }
 
-  /// Padding, mask and causal: minus infinity where a key is not allowed.
-  void HideKeys(std::int64_t first, std::int64_t row, float* scores) {
+  /// Scores, softmax and values of the panels gathered so far.
+  void AddKept(std::int64_t first, std::int64_t row, std::int64_t rows) {
+    if (keys_.columns == 0) return;
+    operands_.Score(keys_, row, rows, [&](const Panel& panel, std::int64_t at, std::int64_t count) {
+      if (t_.call.attn_mask) FetchMask(first + panel.first, panel.count, row + at, count);
+    });
+    for (std::int64_t r = 0; r < rows; ++r) {
+      operands_.Soften(keys_, row, r, HideKeys(first, row + r, t_.scores + r * keys_.columns));
+    }
+    operands_.AddValues(keys_, row, rows);
+    keys_.Clear();
+  }
+
+  /// Padding, mask and causal: minus infinity where a key is not allowed. Returns the largest score that is left: a
+  /// mask is applied in the pass that looks for it.
+  float HideKeys(std::int64_t first, std::int64_t row, float* scores) {
+    float largest = kNone;
     for (std::int64_t i = 0; i < keys_.stretch_count; ++i) {
       const Stretch& stretch = keys_.stretches[i];
       float* at = scores + stretch.column;
       std::fill(at + stretch.keys, scores + keys_.End(i), kNone);
-      if (t_.call.attn_mask) ApplyMask(first + stretch.key, stretch.keys, row, at);
+      if (t_.call.attn_mask) largest = LargerOf(largest, ApplyMask(first + stretch.key, stretch.keys, row, at));
       if (t_.call.is_causal) {
         const std::int64_t allowed = t_.first_row + row + 1 - (first + stretch.key);
         std::fill(at + std::clamp<std::int64_t>(allowed, 0, stretch.keys), at + stretch.keys, kNone);
       }
     }
+    const bool known = t_.call.attn_mask && !t_.call.is_causal;
+    return known ? largest : LargestScore(scores, keys_.columns, kNone);
   }
 
   // --- masks -----------------------------------------------------------------------------------------------------
@@ -188,61 +204,110 @@ class AttentionPass {
     return mask_offset(*t_.call.attn_mask, t_.call, t_.batch, t_.head, t_.first_row + row);
   }
 
-  /// Adds the mask, in base 2. A finite mask leaves a finite score: a row of the lowest float averages its values, as
-  /// it does when the scores are absorbed in base e.
-  void ApplyMask(std::int64_t key, std::int64_t count, std::int64_t row, float* scores) const {
+  /// A mask's rows lie far apart and each is read once per tile, so that no prefetcher sees them come, and a large mask
+  /// comes from memory for every head. Asked for while the scores are multiplied, it arrives in time.
+  void FetchMask(std::int64_t key, std::int64_t keys, std::int64_t row, std::int64_t rows) const {
+    const TensorView& mask = *t_.call.attn_mask;
+    if (mask.size(-1) == 1 || mask.step(-1) != 1 || (mask.size(-2) == 1 && row > 0)) return;
+    const auto bytes = static_cast<std::int64_t>(size_of(mask.dtype));
+    const auto* base = static_cast<const char*>(mask.data);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const char* at = base + (MaskRow(row + r) + key) * bytes;
+      for (const char* end = at + keys * bytes; at < end; at += kCacheLine) hwy::Prefetch(at);
+    }
+  }
+
+  /// Adds the mask, in base 2, and returns the largest sum. A finite mask leaves a finite score: a row of the lowest
+  /// float averages its values, as it does when the scores are absorbed in base e.
+  float ApplyMask(std::int64_t key, std::int64_t count, std::int64_t row, float* scores) const {
     const TensorView& mask = *t_.call.attn_mask;
     const std::int64_t step = mask.size(-1) == 1 ? 0 : mask.step(-1);
     const std::int64_t at = MaskRow(row) + key * step;
     if (mask.dtype == DType::boolean && step == 1) {
-      const auto* allowed = static_cast<const std::uint8_t*>(mask.data) + at;
-      HideWhereZero(allowed, count, scores);
-    } else if (mask.dtype == DType::float32 && step == 1) {
-      AddBias(static_cast<const float*>(mask.data) + at, count, scores);
-    } else if (mask.dtype == DType::boolean) {
+      return HideWhereZero(static_cast<const std::uint8_t*>(mask.data) + at, count, scores);
+    }
+    if (mask.dtype == DType::float32 && step == 1) {
+      return AddBias(static_cast<const float*>(mask.data) + at, count, scores);
+    }
+    float largest = kNone;
+    if (mask.dtype == DType::boolean) {
       apply_mask(mask, MaskRow(row), key, count, scores);
-    } else {
-      float bias[kBiasRun];
-      for (std::int64_t j = 0; j < count; j += kBiasRun) {
-        const std::int64_t run = std::min<std::int64_t>(kBiasRun, count - j);
+      for (std::int64_t j = 0; j < count; ++j) largest = LargerOf(largest, scores[j]);
+      return largest;
+    }
+    float bias[kBiasRun];
+    for (std::int64_t j = 0; j < count; j += kBiasRun) {
+      const std::int64_t run = std::min<std::int64_t>(kBiasRun, count - j);
+      if (step == 1 && (mask.dtype == DType::float16 || mask.dtype == DType::bfloat16)) {
+        LoadRow(mask.dtype, static_cast<const std::uint16_t*>(mask.data) + at + j, run, 1.0F, bias);
+      } else {
         std::fill_n(bias, run, 0.0F);
         apply_mask(mask, MaskRow(row), key + j, run, bias);
-        AddBias(bias, run, scores + j);
       }
+      largest = LargerOf(largest, AddBias(bias, run, scores + j));
     }
+    return largest;
   }
 
-  /// Explicit vectors: left to the compiler, this loop takes as long as the softmax.
-  static void HideWhereZero(const std::uint8_t* allowed, std::int64_t count, float* scores) {
+  /// scores[j] = change(vector of scores, place) for whole vectors and `rest` for what is behind them; returns the
+  /// largest. Explicit vectors and two chains: left to the compiler, this takes as long as the softmax.
+  template <class Change, class Rest>
+  static HWY_INLINE float Rewrite(std::int64_t count, float* scores, Change change, Rest rest) {
+    const DF d;
+    VF top0 = hn::Set(d, kNone);
+    VF top1 = top0;
+    std::int64_t j = 0;
+    for (; j + 2 * kLanes <= count; j += 2 * kLanes) {
+      const VF a = change(hn::LoadU(d, scores + j), j);
+      const VF b = change(hn::LoadU(d, scores + j + kLanes), j + kLanes);
+      hn::StoreU(a, d, scores + j);
+      hn::StoreU(b, d, scores + j + kLanes);
+      top0 = hn::Max(top0, a);
+      top1 = hn::Max(top1, b);
+    }
+    for (; j + kLanes <= count; j += kLanes) {
+      const VF a = change(hn::LoadU(d, scores + j), j);
+      hn::StoreU(a, d, scores + j);
+      top0 = hn::Max(top0, a);
+    }
+    float largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(top0, top1)));
+    for (; j < count; ++j) {
+      scores[j] = rest(scores[j], j);
+      largest = LargerOf(largest, scores[j]);
+    }
+    return largest;
+  }
+
+  static float HideWhereZero(const std::uint8_t* allowed, std::int64_t count, float* scores) {
     const DF d;
     const hn::Rebind<std::uint8_t, DF> d8;
     const VF none = hn::Set(d, kNone);
-    std::int64_t j = 0;
-    for (; j + kLanes <= count; j += kLanes) {
-      const auto wide = hn::PromoteTo(DI(), hn::LoadU(d8, allowed + j));
-      const auto hidden = hn::RebindMask(d, hn::Eq(wide, hn::Zero(DI())));
-      hn::StoreU(hn::IfThenElse(hidden, none, hn::LoadU(d, scores + j)), d, scores + j);
-    }
-    for (; j < count; ++j) scores[j] = allowed[j] != 0 ? scores[j] : kNone;
+    return Rewrite(
+        count, scores,
+        [&](VF score, std::int64_t j) {
+          const auto wide = hn::PromoteTo(DI(), hn::LoadU(d8, allowed + j));
+          return hn::IfThenElse(hn::RebindMask(d, hn::Eq(wide, hn::Zero(DI()))), none, score);
+        },
+        [&](float score, std::int64_t j) { return allowed[j] != 0 ? score : kNone; });
   }
 
-  static void AddBias(const float* bias, std::int64_t count, float* scores) {
+  static float AddBias(const float* bias, std::int64_t count, float* scores) {
     const DF d;
     const VF lowest = hn::Set(d, std::numeric_limits<float>::lowest());
     const VF none = hn::Set(d, kNone);
     const VF to_base_two = hn::Set(d, kLog2E);
-    std::int64_t j = 0;
-    for (; j + kLanes <= count; j += kLanes) {
-      const VF added = hn::LoadU(d, bias + j);
-      const VF bounded = hn::Max(lowest, hn::Mul(added, to_base_two));
-      const VF sum = hn::Max(lowest, hn::Add(hn::LoadU(d, scores + j), bounded));
-      hn::StoreU(hn::IfThenElse(hn::Eq(added, none), none, sum), d, scores + j);
-    }
-    for (; j < count; ++j) {
-      constexpr float kLowest = std::numeric_limits<float>::lowest();
-      const float sum = std::max(kLowest, scores[j] + std::max(kLowest, bias[j] * kLog2E));
-      scores[j] = bias[j] == kNone ? kNone : sum;
-    }
+    return Rewrite(
+        count, scores,
+        [&](VF score, std::int64_t j) {
+          const VF added = hn::LoadU(d, bias + j);
+          const VF sum = hn::Max(lowest, hn::MulAdd(added, to_base_two, score));
+          return hn::IfThenElse(hn::Eq(added, none), none, sum);
+        },
+        [&](float score, std::int64_t j) {
+          constexpr float kLowest = std::numeric_limits<float>::lowest();
+          const float sum = LargerOf(kLowest, std::fma(bias[j], kLog2E, score));
+          return bias[j] == kNone ? kNone : sum;
+        });
   }
 
   /// Whether a tile has any allowed pair. Rows that the mask repeats are looked at once.
@@ -270,6 +335,7 @@ class AttentionPass {
   }
 
   static constexpr std::int64_t kBiasRun = 64;
+  static constexpr std::int64_t kCacheLine = 64;
 
   const TileTask& t_;
   Operands& operands_;
@@ -279,23 +345,48 @@ class AttentionPass {
   int panel_count_ = 0;
 };
 
-/// The online softmax of one row of a tile, in place.
-HWY_INLINE void SoftenInPlace(const TileTask& t, const TileKeys& keys, std::int64_t row, std::int64_t in_tile) {
-  t.row_rescale[row + in_tile] = SoftmaxRow(t.scores + in_tile * keys.columns, keys.columns,
+/// The online softmax of one row of a tile, in place. `largest` of its scores.
+HWY_INLINE void SoftenInPlace(const TileTask& t, const TileKeys& keys, std::int64_t row, std::int64_t in_tile,
+                              float largest) {
+  t.row_rescale[row + in_tile] = SoftmaxRow(t.scores + in_tile * keys.columns, keys.columns, largest,
                                             t.row_maximum + row + in_tile, t.row_sum + row + in_tile);
+}
+
+/// Narrows a row to binary16 or bfloat16, to the nearest, halves to even; NaN stays NaN.
+template <class Half>
+HWY_INLINE void NarrowRow(const float* from, std::int64_t count, Half* to) {
+  const DF d;
+  const hn::Rebind<Half, DF> dh;
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(ToHalf(dh, hn::LoadU(d, from + i)), dh, to + i);
+  if (i == count) return;
+  HWY_ALIGN float rest[HWY_LANES(float)] = {};
+  HWY_ALIGN Half narrow[HWY_LANES(float)];
+  std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(float));
+  hn::Store(ToHalf(dh, hn::Load(d, rest)), dh, narrow);
+  std::memcpy(to + i, narrow, static_cast<std::size_t>(count - i) * sizeof(Half));
 }
 
 /// Stores the rows of a task in the output's dtype.
 HWY_INLINE void StoreRows(const TileTask& t, const float* sums, std::int64_t step) {
   const TensorView& out = t.call.output;
   const std::int64_t offset = head_offset(out, t.batch, t.head);
-  if (out.dtype == DType::float32 && out.step(-1) == 1) {
-    auto* to = static_cast<float*>(out.data) + offset + t.first_row * out.step(-2);
-    const auto bytes = static_cast<std::size_t>(t.sizes.value_dim) * sizeof(float);
-    for (std::int64_t r = 0; r < t.rows; ++r) std::memcpy(to + r * out.step(-2), sums + r * step, bytes);
-    return;
+  const std::int64_t width = t.sizes.value_dim;
+  const std::int64_t first = offset + t.first_row * out.step(-2);
+  const bool plain = out.step(-1) == 1 || width == 1;
+  for (std::int64_t r = 0; r < t.rows; ++r) {
+    const float* from = sums + r * step;
+    const std::int64_t at = first + r * out.step(-2);
+    if (plain && out.dtype == DType::float32) {
+      std::memcpy(static_cast<float*>(out.data) + at, from, static_cast<std::size_t>(width) * sizeof(float));
+    } else if (plain && out.dtype == DType::float16) {
+      NarrowRow(from, width, static_cast<hwy::float16_t*>(out.data) + at);
+    } else if (plain && out.dtype == DType::bfloat16) {
+      NarrowRow(from, width, static_cast<hwy::bfloat16_t*>(out.data) + at);
+    } else {
+      store_row(out, offset, t.first_row + r, from);
+    }
   }
-  for (std::int64_t r = 0; r < t.rows; ++r) store_row(out, offset, t.first_row + r, sums + r * step);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -14,58 +14,141 @@
 
 #include "backends/simd/attention_pass-inl.h"
 #include "backends/simd/float_values-inl.h"
+#include "backends/simd/pair_products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// fp32 operands: rows as they are, keys and values in panels.
-class ExactOperands32 {
+/// base-2 logits from a call's products.
+float ScoreFactor(const TileTask& t) {
+  // Without a head_dim there is nothing to scale, and 1/sqrt(0) must not reach the zeros.
+  const double scale = t.sizes.head_dim == 0 ? 0.0 : t.call.effective_scale();
+  return static_cast<float>(scale * std::numbers::log2e);
+}
+
+/// Scores in fp32, from inputs of any dtype.
+class FloatScores {
  public:
-  ExactOperands32(const TileTask& task, const ExactScratch& scratch)
+  FloatScores(const TileTask& task, const ExactScratch& scratch)
+      : t_(task), s_(scratch), key_offset_(head_offset(task.call.key, task.batch, task.kv_head())) {}
+
+  [[nodiscard]] std::int64_t Depth() const { return t_.sizes.head_dim; }
+
+  void LoadQueries() const {
+    LoadRows(t_.call.query, head_offset(t_.call.query, t_.batch, t_.head), t_.first_row, t_.rows, ScoreFactor(t_),
+             s_.queries, Depth());
+  }
+
+  void PackKeyRows(std::int64_t first, const Panel& panel) const {
+    LoadRows(t_.call.key, key_offset_, first + panel.first, panel.count, 1.0F, s_.staging, Depth());
+    PackKeys(s_.staging, Depth(), panel.count, Depth(), panel.vectors * kLanes, panel.data);
+  }
+
+  template <int kRows, int kVectors>
+  void Rows(std::int64_t row, const Panel& panel, float* scores, std::int64_t step) const {
+    ScoreRows<kRows, kVectors>(s_.queries + row * Depth(), Depth(), panel.data, Depth(), scores, step);
+  }
+
+ private:
+  const TileTask& t_;
+  const ExactScratch& s_;
+  std::int64_t key_offset_;
+};
+
+/// Scores from queries and keys that are bfloat16 with unit last stride, two channels at a time.
+class PairScores {
+ public:
+  PairScores(const TileTask& task, const ExactScratch& scratch)
+      : t_(task),
+        s_(scratch),
+        words_((task.sizes.head_dim + 1) / 2),
+        factor_(ScoreFactor(task)),
+        key_offset_(head_offset(task.call.key, task.batch, task.kv_head())) {}
+
+  [[nodiscard]] std::int64_t Depth() const { return words_; }
+
+  void LoadQueries() const {
+    CopyPairs(t_.call.query, head_offset(t_.call.query, t_.batch, t_.head), t_.first_row, t_.rows, s_.queries);
+  }
+
+  void PackKeyRows(std::int64_t first, const Panel& panel) const {
+    CopyPairs(t_.call.key, key_offset_, first + panel.first, panel.count, s_.staging);
+    // Words move as floats do: only their places change.
+    PackKeys(s_.staging, words_, panel.count, words_, panel.vectors * kLanes, panel.data);
+  }
+
+  template <int kRows, int kVectors>
+  void Rows(std::int64_t row, const Panel& panel, float* scores, std::int64_t step) const {
+    ScorePairRows<PairInstruction, kRows, kVectors>(reinterpret_cast<const std::int32_t*>(s_.queries) + row * words_,
+                                                    words_, reinterpret_cast<const std::int32_t*>(panel.data), words_,
+                                                    factor_, scores, step);
+  }
+
+ private:
+  void CopyPairs(const TensorView& view, std::int64_t offset, std::int64_t first, std::int64_t rows, float* to) const {
+    const std::int64_t width = t_.sizes.head_dim;
+    auto* out = reinterpret_cast<std::uint16_t*>(to);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const auto* from = static_cast<const std::uint16_t*>(view.data) + offset + (first + i) * view.step(-2);
+      std::memcpy(out + i * 2 * words_, from, static_cast<std::size_t>(width) * sizeof(std::uint16_t));
+      if (width % 2 != 0) out[i * 2 * words_ + width] = 0;
+    }
+  }
+
+  const TileTask& t_;
+  const ExactScratch& s_;
+  std::int64_t words_;
+  float factor_;
+  std::int64_t key_offset_;
+};
+
+/// Scores of either kind, values in fp32.
+template <class Scores>
+class ExactOperands {
+ public:
+  ExactOperands(const TileTask& task, const ExactScratch& scratch)
       : t_(task),
         s_(scratch),
         value_step_((task.sizes.value_dim + kLanes - 1) / kLanes * kLanes),
+        scores_(task, scratch),
         values_(task, task.sizes.value_dim, value_step_, scratch.values, scratch.staging) {}
 
   void LoadQueries() {
-    // Without a head_dim there is nothing to scale, and 1/sqrt(0) must not reach the zeros.
-    const double scale = t_.sizes.head_dim == 0 ? 0.0 : t_.call.effective_scale();
-    const auto factor = static_cast<float>(scale * std::numbers::log2e);
-    LoadRows(t_.call.query, head_offset(t_.call.query, t_.batch, t_.head), t_.first_row, t_.rows, factor, s_.queries,
-             t_.sizes.head_dim);
+    scores_.LoadQueries();
     std::fill_n(s_.sums, t_.rows * value_step_, 0.0F);
   }
 
   void PackBlock(std::int64_t first, std::int64_t count, Panel* panels, const bool* needed, int panel_count) {
-    const std::int64_t depth = t_.sizes.head_dim;
-    const std::int64_t key_offset = head_offset(t_.call.key, t_.batch, t_.kv_head());
     float* data = s_.keys;
     for (int p = 0; p < panel_count; ++p) {
       Panel& panel = panels[p];
       panel.data = data;
-      data += panel.vectors * kLanes * depth;
-      if (!needed[p]) continue;
-      LoadRows(t_.call.key, key_offset, first + panel.first, panel.count, 1.0F, s_.staging, depth);
-      PackKeys(s_.staging, depth, panel.count, depth, panel.vectors * kLanes, panel.data);
+      data += panel.vectors * kLanes * scores_.Depth();
+      if (needed[p]) scores_.PackKeyRows(first, panel);
     }
     values_.Pack(first, count, panels, needed, panel_count, [](float*) {});
   }
 
-  void Score(const TileKeys& keys, std::int64_t row, std::int64_t rows) const {
-    const float* queries = s_.queries + row * t_.sizes.head_dim;
+  template <class Fetch>
+  void Score(const TileKeys& keys, std::int64_t row, std::int64_t rows, Fetch fetch) const {
     for (int i = 0; i < keys.kept_count; ++i) {
       const Panel& panel = *keys.kept[i];
       WithVectors(panel.vectors, [&](auto vectors) {
-        ScorePanel<decltype(vectors)::value>(queries, t_.sizes.head_dim, panel.data, rows, t_.sizes.head_dim,
-                                             t_.scores + panel.column, keys.columns);
+        constexpr int kVectors = decltype(vectors)::value;
+        ForRowGroups<rows_for(kVectors)>(rows, [&](std::int64_t at, auto group) {
+          constexpr int kRows = decltype(group)::value;
+          fetch(panel, at, kRows);
+          scores_.template Rows<kRows, kVectors>(row + at, panel, t_.scores + at * keys.columns + panel.column,
+                                                 keys.columns);
+        });
       });
     }
   }
 
-  void Soften(const TileKeys& keys, std::int64_t row, std::int64_t in_tile) const {
-    SoftenInPlace(t_, keys, row, in_tile);
+  void Soften(const TileKeys& keys, std::int64_t row, std::int64_t in_tile, float largest) const {
+    SoftenInPlace(t_, keys, row, in_tile, largest);
   }
 
   void AddValues(const TileKeys& keys, std::int64_t row, std::int64_t rows) { values_.Add(keys, row, rows, s_.sums); }
@@ -79,14 +162,40 @@ class ExactOperands32 {
   const TileTask& t_;
   const ExactScratch& s_;
   std::int64_t value_step_;
+  Scores scores_;
   FloatValues values_;
 };
 
+template <class Scores>
+void RunTask(const TileTask& task, const ExactScratch& scratch) {
+  ExactOperands<Scores> operands(task, scratch);
+  AttentionPass<ExactOperands<Scores>>(task, operands).Run();
+}
+
+/// Sixteen chains of products in registers: the time of either way without memory.
+template <class Step>
+HWY_NOINLINE float Chains(std::int64_t steps, Step step) {
+  VF sum[16];
+  for (VF& one : sum) one = hn::Zero(DF());
+  for (std::int64_t i = 0; i < steps; ++i) {
+#pragma GCC unroll 16
+    for (int c = 0; c < 16; ++c) sum[c] = step(sum[c]);
+  }
+  VF total = hn::Zero(DF());
+  for (const VF& one : sum) total = hn::Add(total, one);
+  return hn::GetLane(hn::SumOfLanes(DF(), total));
+}
+
 }  // namespace
 
-void RunExactTask(const TileTask& task, const ExactScratch& scratch) {
-  ExactOperands32 operands(task, scratch);
-  AttentionPass<ExactOperands32>(task, operands).Run();
+void RunExactTask(const TileTask& task, const ExactScratch& scratch) { RunTask<FloatScores>(task, scratch); }
+void RunPairTask(const TileTask& task, const ExactScratch& scratch) { RunTask<PairScores>(task, scratch); }
+
+float SpinProducts(bool pairs, std::int64_t steps) {
+  const VF one = hn::Set(DF(), 1.0F + static_cast<float>(steps) * 1e-9F);
+  const VI words = hn::BitCast(DI(), one);
+  if (pairs) return Chains(steps, [&](VF sum) { return PairInstruction::Add(sum, words, words); });
+  return Chains(steps, [&](VF sum) { return hn::MulAdd(one, one, sum); });
 }
 
 void Exp2Row(const float* x, std::int64_t count, float* out) {
@@ -95,7 +204,7 @@ void Exp2Row(const float* x, std::int64_t count, float* out) {
 }
 
 float SoftmaxOneRow(float* scores, std::int64_t count, float* maximum, float* sum) {
-  return SoftmaxRow(scores, count, maximum, sum);
+  return SoftmaxRow(scores, count, LargestScore(scores, count, *maximum), maximum, sum);
 }
 
 void LoadOneRow(DType dtype, const void* from, std::int64_t count, float factor, float* to) {
@@ -114,6 +223,24 @@ void MultiplyScorePanel(int vectors, const float* queries, std::int64_t query_st
   });
 }
 
+void MultiplyPairPanel(bool instruction, int vectors, const std::int32_t* queries, std::int64_t query_step,
+                       const std::int32_t* panel, std::int64_t rows, std::int64_t words, float factor, float* scores,
+                       std::int64_t score_step) {
+  WithVectors(vectors, [&](auto width) {
+    constexpr int kVectors = decltype(width)::value;
+    ForRowGroups<rows_for(kVectors)>(rows, [&](std::int64_t at, auto group) {
+      constexpr int kRows = decltype(group)::value;
+      const std::int32_t* from = queries + at * query_step;
+      float* to = scores + at * score_step;
+      if (instruction) {
+        ScorePairRows<PairInstruction, kRows, kVectors>(from, query_step, panel, words, factor, to, score_step);
+      } else {
+        ScorePairRows<PairWidened, kRows, kVectors>(from, query_step, panel, words, factor, to, score_step);
+      }
+    });
+  });
+}
+
 void MultiplyValuePanel(int vectors, const float* probabilities, std::int64_t probability_step, const float* panel,
                         const Stretch* stretches, std::int64_t count, std::int64_t rows, const float* rescale,
                         float* out, std::int64_t out_step) {
@@ -127,12 +254,16 @@ ExactTiles MakeTiles() {
   return {hwy::TargetName(HWY_TARGET),
           static_cast<int>(kLanes),
           kMaxVectors,
+          kHasPairs,
           RunExactTask,
+          RunPairTask,
+          SpinProducts,
           Exp2Row,
           SoftmaxOneRow,
           LoadOneRow,
           PackKeyPanel,
           MultiplyScorePanel,
+          MultiplyPairPanel,
           MultiplyValuePanel};
 }
 

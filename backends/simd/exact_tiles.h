@@ -23,7 +23,13 @@ struct ExactTiles {
   int lanes;         ///< floats in a vector
   int max_vectors;   ///< widest panel, in vectors
 
+  bool has_pairs;    ///< the set has an instruction for pairs of bfloat16; the processor may lack it
+
   void (*run)(const TileTask& task, const ExactScratch& scratch);
+  /// The same with scores from pairs of bfloat16: only for calls that pair_scores_fit().
+  void (*run_pairs)(const TileTask& task, const ExactScratch& scratch);
+  /// Steps of sixteen register products of either way, to be timed; the sum keeps them alive.
+  float (*spin)(bool pairs, std::int64_t steps);
 
   /// out[i] = 2^x[i] for x <= 0; 0 below -126. `count` is a multiple of `lanes`.
   void (*exp2)(const float* x, std::int64_t count, float* out);
@@ -37,6 +43,10 @@ struct ExactTiles {
   /// scores (rows, vectors * lanes) = queries (rows, depth) * panel.
   void (*score_panel)(int vectors, const float* queries, std::int64_t query_step, const float* panel, std::int64_t rows,
                       std::int64_t depth, float* scores, std::int64_t score_step);
+  /// scores = factor * queries * panel, both in words of two bfloat16; by the instruction, or widened as anywhere.
+  void (*pair_panel)(bool instruction, int vectors, const std::int32_t* queries, std::int64_t query_step,
+                     const std::int32_t* panel, std::int64_t rows, std::int64_t words, float factor, float* scores,
+                     std::int64_t score_step);
   /// out = out * rescale + probabilities * panel over the stretches.
   void (*value_panel)(int vectors, const float* probabilities, std::int64_t probability_step, const float* panel,
                       const Stretch* stretches, std::int64_t count, std::int64_t rows, const float* rescale, float* out,
@@ -45,6 +55,13 @@ struct ExactTiles {
 
 /// The best set that this processor runs and that hwy::DisableTargets leaves.
 [[nodiscard]] ExactTiles exact_tiles() noexcept;
+
+/// Whether products of bfloat16 pairs are there and faster than fp32 ones here. Measured once, in a millisecond: with
+/// the same feature flag some processors take half the time for them and others twice.
+[[nodiscard]] bool pairs_pay(const ExactTiles& tiles) noexcept;
+
+/// Whether queries and keys are bfloat16 rows that can be read in words.
+[[nodiscard]] bool pair_scores_fit(const AttentionCall& call) noexcept;
 
 /// Bytes that one thread needs beyond the tensors, whatever the lengths.
 [[nodiscard]] std::int64_t exact_bytes_per_thread(const CallSizes& sizes, const Tiling& tiling) noexcept;

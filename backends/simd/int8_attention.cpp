@@ -55,9 +55,12 @@ std::vector<float> mean_keys(const AttentionCall& call, const CallSizes& sizes) 
 /// A task must start a query block, and a block of keys must hold whole key blocks.
 Tiling tiling_for(const CallSizes& sizes, const BlockSelection* selection, const Int8Arithmetic& how) {
   const std::int64_t row_floats = how.key_width / 4 + how.value_width;
-  Tiling tiling = Tiling::of(sizes, row_floats, selection, tbb::this_task_arena::max_concurrency());
+  const std::int64_t value_floats = how.values == Int8Values::int8 ? how.value_width / 4 : how.value_width;
+  Tiling tiling = Tiling::of(sizes, {row_floats, how.key_width / 4 + value_floats}, selection,
+                             tbb::this_task_arena::max_concurrency());
   const std::int64_t keys = std::max<std::int64_t>(how.scheme.key_block, 4);
   tiling.block_keys = std::max(tiling.block_keys / keys, std::int64_t{1}) * keys;
+  if (selection == nullptr) tiling.key_tile = tiling.block_keys;
   return tiling;
 }
 
@@ -66,24 +69,25 @@ Tiling tiling_for(const CallSizes& sizes, const BlockSelection* selection, const
 Int8Scratch::Int8Scratch(ScratchParts& parts, const CallSizes& sizes, const Int8Arithmetic& how, const Tiling& tiling) {
   const std::int64_t depth = whole_words(how.key_width);
   const std::int64_t channels = whole_vectors(how.value_width);
-  const std::int64_t columns = tiling.score_columns();
+  const std::int64_t columns = tiling.block_columns();
+  const std::int64_t score_columns = tiling.score_columns();
   const std::int64_t rows = std::max<std::int64_t>(tiling.block_keys, Int8Scheme::kMostTokens);
   (void)sizes;
   queries = parts.take<std::uint8_t>(tiling.task_rows * depth);
   query_factor = parts.take<float>(tiling.task_rows);
   sums = parts.take<float>(tiling.task_rows * channels);
-  staging = parts.take<float>(rows * std::max(how.key_width, channels));
+  staging = parts.take<float>(Int8Scheme::kMostTokens * std::max(how.key_width, channels));
   bytes = parts.take<std::int8_t>((rows + 4) * std::max(depth, channels));
   keys = parts.take<std::int8_t>(depth * columns);
   key_factor = parts.take<float>(columns);
   key_sum = parts.take<std::int32_t>(columns);
-  values = parts.take<float>(how.values == Int8Values::int8 ? 0 : tiling.block_keys * 2 * channels);
-  value_bytes = parts.take<std::int8_t>(how.values == Int8Values::int8 ? (tiling.block_keys + 4) * 2 * channels : 0);
+  values = parts.take<float>(how.values == Int8Values::int8 ? 0 : tiling.block_keys * channels);
+  value_bytes = parts.take<std::int8_t>(how.values == Int8Values::int8 ? (tiling.block_keys + 4) * channels : 0);
   token_factor = parts.take<float>(rows);
   token_sum = parts.take<std::int32_t>(rows);
-  column_factor = parts.take<float>(columns);
-  probabilities = parts.take<std::uint8_t>(how.values == Int8Values::int8 ? tiling.tile_rows * columns : 0);
-  probability_factor = parts.take<float>(tiling.tile_rows * (columns / kFewestFactorColumns + 1));
+  column_factor = parts.take<float>(score_columns);
+  probabilities = parts.take<std::uint8_t>(how.values == Int8Values::int8 ? tiling.tile_rows * score_columns : 0);
+  probability_factor = parts.take<float>(tiling.tile_rows * (score_columns / kFewestFactorColumns + 1));
 }
 
 std::int64_t int8_bytes_per_thread(const CallSizes& sizes, const Int8Arithmetic& how, const Tiling& tiling) noexcept {

@@ -79,22 +79,23 @@ class Int8Operands {
     }
   }
 
-  void Score(const TileKeys& keys, std::int64_t row, std::int64_t rows) const {
+  template <class Fetch>
+  void Score(const TileKeys& keys, std::int64_t row, std::int64_t rows, Fetch fetch) const {
     for (int i = 0; i < keys.kept_count; ++i) {
       const Panel& panel = *keys.kept[i];
       WithVectors(panel.vectors,
-                  [&](auto vectors) { ScorePanelBytes<decltype(vectors)::value>(keys, panel, row, rows); });
+                  [&](auto vectors) { ScorePanelBytes<decltype(vectors)::value>(keys, panel, row, rows, fetch); });
     }
   }
 
-  void Soften(const TileKeys& keys, std::int64_t row, std::int64_t in_tile) {
+  void Soften(const TileKeys& keys, std::int64_t row, std::int64_t in_tile, float largest) {
     if (how_.values != Int8Values::int8) {
-      SoftenInPlace(t_, keys, row, in_tile);
+      SoftenInPlace(t_, keys, row, in_tile, largest);
       RoundValues(t_.scores + in_tile * keys.columns, keys.columns);
       return;
     }
     if (in_tile == 0) PlaceValueFactors(keys);
-    SoftenToBytes(keys, row, in_tile);
+    SoftenToBytes(keys, row, in_tile, largest);
   }
 
   void AddValues(const TileKeys& keys, std::int64_t row, std::int64_t rows) {
@@ -215,10 +216,12 @@ class Int8Operands {
     }
   }
 
-  template <int kVectors>
-  void ScorePanelBytes(const TileKeys& keys, const Panel& panel, std::int64_t row, std::int64_t rows) const {
+  template <int kVectors, class Fetch>
+  void ScorePanelBytes(const TileKeys& keys, const Panel& panel, std::int64_t row, std::int64_t rows,
+                       Fetch fetch) const {
     const std::int64_t slot = SlotOf(panel);
     ForRowGroups<rows_for(kVectors)>(rows, [&](std::int64_t at, auto group) {
+      fetch(panel, at, decltype(group)::value);
       ScoreBytes<decltype(group)::value, kVectors>(s_.queries + (row + at) * depth_, depth_, s_.query_factor + row + at,
                                                    reinterpret_cast<const std::int8_t*>(panel.data), s_.key_sum + slot,
                                                    s_.key_factor + slot, depth_ / 4,
@@ -275,12 +278,12 @@ class Int8Operands {
   }
 
   /// The online softmax of one row, its probabilities straight into bytes.
-  void SoftenToBytes(const TileKeys& keys, std::int64_t row, std::int64_t in_tile) {
+  void SoftenToBytes(const TileKeys& keys, std::int64_t row, std::int64_t in_tile, float top) {
     float* scores = t_.scores + in_tile * keys.columns;
     float* maximum = t_.row_maximum + row + in_tile;
     float* sum = t_.row_sum + row + in_tile;
     const DF d;
-    const float largest = LargestScore(scores, keys.columns, *maximum);
+    const float largest = LargerOf(*maximum, top);
     VF added = hn::Zero(d);
     VF shift = hn::Set(d, ShiftFor(largest));
     if (largest == std::numeric_limits<float>::infinity()) {

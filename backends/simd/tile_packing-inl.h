@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace attn {
@@ -36,6 +37,24 @@ HWY_INLINE void WidenRow(const Half* from, std::int64_t count, float factor, flo
   std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(Half));
   hn::Store(hn::Mul(scale, hn::PromoteTo(d, hn::Load(dh, rest))), d, wide);
   std::memcpy(to + i, wide, static_cast<std::size_t>(count - i) * sizeof(float));
+}
+
+/// To the nearest, halves to even. Highway's own demotion to bfloat16 truncates.
+template <class D>
+HWY_INLINE hn::Vec<D> ToHalf(D d16, hn::Vec<hn::Rebind<float, D>> wide) {
+  if constexpr (std::is_same_v<hn::TFromD<D>, hwy::bfloat16_t>) {
+    const hn::Rebind<float, D> d;
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const auto bits = hn::BitCast(du, wide);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1U));
+    const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFU)));
+    // A NaN's payload must not round to infinity.
+    const auto quiet = hn::Or(bits, hn::Set(du, 0x00400000U));
+    const auto nan = hn::RebindMask(du, hn::IsNaN(wide));
+    return hn::DemoteTo(d16, hn::BitCast(d, hn::IfThenElse(nan, quiet, rounded)));
+  } else {
+    return hn::DemoteTo(d16, wide);
+  }
 }
 
 HWY_INLINE void ScaleRow(const float* from, std::int64_t count, float factor, float* to) {

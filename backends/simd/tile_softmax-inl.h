@@ -53,6 +53,9 @@ HWY_INLINE float LargestScore(const float* scores, std::int64_t count, float sta
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
 }
 
+/// As a vector's maximum has it: the second where either is no number.
+HWY_INLINE float LargerOf(float a, float b) { return a > b ? a : b; }
+
 /// What is subtracted from a row's scores: its maximum, or 0 where no key is allowed yet, so that every difference is
 /// minus infinity.
 HWY_INLINE float ShiftFor(float maximum) { return maximum == -std::numeric_limits<float>::infinity() ? 0.0F : maximum; }
@@ -66,13 +69,13 @@ HWY_INLINE float MoveMaximum(float largest, float* maximum) {
 }
 
 /// Turns base-2 scores into 2^(score - maximum), moves the row's state on and returns the factor for what was summed
-/// before (Milakov and Gimelshein, arXiv 1805.02867). `count` is a multiple of the vector.
-HWY_INLINE float SoftmaxRow(float* HWY_RESTRICT scores, std::int64_t count, float* maximum, float* sum) {
+/// before (Milakov and Gimelshein, arXiv 1805.02867). `count` is a multiple of the vector, `top` the largest score.
+HWY_INLINE float SoftmaxRow(float* HWY_RESTRICT scores, std::int64_t count, float top, float* maximum, float* sum) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t four = count / (4 * lanes) * (4 * lanes);
-  const float largest = LargestScore(scores, count, *maximum);
+  const float largest = LargerOf(*maximum, top);
   if (largest == std::numeric_limits<float>::infinity()) return SoftmaxInfiniteRow(scores, count, maximum, sum);
   const V shift = hn::Set(d, ShiftFor(largest));
   V s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;

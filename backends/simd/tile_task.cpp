@@ -18,6 +18,12 @@ constexpr std::int64_t kMostBlockKeys = 512;
 constexpr std::int64_t kTaskFloats = 196608;  // queries and sums of a task: 768 KiB
 constexpr std::int64_t kLeastTaskRows = 256;  // fewer would repeat the packing too often
 constexpr std::int64_t kMostTaskRows = 2048;
+constexpr std::int64_t kMaskedTaskRows = 1024;
+constexpr std::int64_t kScoreColumns = 512;
+constexpr std::int64_t kSparseBlockFloats = 1 << 18;  // 1 MiB
+constexpr std::int64_t kMostSparseKeys = 2048;
+constexpr std::int64_t kSparseTaskFloats = 1 << 20;  // 4 MiB
+constexpr std::int64_t kMostSparseRows = 4096;
 
 std::int64_t round_down(std::int64_t value, std::int64_t unit) noexcept {
   return std::max(value / unit, std::int64_t{1}) * unit;
@@ -42,27 +48,43 @@ struct RowStates {
   float* scores;
 };
 
+/// Whether all heads read one mask of many rows.
+bool shares_mask(const AttentionCall& call) noexcept {
+  if (!call.attn_mask) return false;
+  const TensorView& mask = *call.attn_mask;
+  const auto repeated = [&](int dim) { return mask.size(dim) == 1 || mask.step(dim) == 0; };
+  return !repeated(-2) && repeated(-3) && repeated(-4);
+}
+
 }  // namespace
 
 std::int64_t whole_vectors(std::int64_t size) noexcept {
   return (size + kWidestVector - 1) / kWidestVector * kWidestVector;
 }
 
-std::int64_t Tiling::score_columns() const noexcept { return 2 * whole_vectors(block_keys); }
+std::int64_t Tiling::block_columns() const noexcept {
+  return (block_keys + key_tile - 1) / key_tile * whole_vectors(key_tile);
+}
+
+std::int64_t Tiling::score_columns() const noexcept { return std::min(block_columns(), kScoreColumns); }
 
 std::int64_t TileTask::kv_head() const noexcept {
   return head / (sizes.heads / std::max<std::int64_t>(sizes.kv_heads, 1));
 }
 
-Tiling Tiling::of(const CallSizes& sizes, std::int64_t row_floats, const BlockSelection* selection,
-                  int threads) noexcept {
-  const std::int64_t width = std::max<std::int64_t>(sizes.head_dim + whole_vectors(sizes.value_dim), 1);
+Tiling Tiling::of(const CallSizes& sizes, TokenFloats token, const BlockSelection* selection, int threads) noexcept {
+  const bool sparse = selection != nullptr;
+  const std::int64_t unit = sparse ? selection->block_kv : 64;
+  const std::int64_t keys = std::max<std::int64_t>(token.key, 1);
+  const std::int64_t rows = std::max<std::int64_t>(token.query, 1);
   Tiling tiling{};
-  const std::int64_t key_tile = selection != nullptr ? selection->block_kv : 64;
-  tiling.block_keys = round_down(std::min(kBlockFloats / width, kMostBlockKeys), key_tile);
-  tiling.tile_rows = selection != nullptr ? tile_within(selection->block_q, kTileRows) : kTileRows;
-  const std::int64_t fits =
-      std::clamp(kTaskFloats / std::max<std::int64_t>(row_floats, 1), kLeastTaskRows, kMostTaskRows);
+  tiling.block_keys = round_down(
+      sparse ? std::min(kSparseBlockFloats / keys, kMostSparseKeys) : std::min(kBlockFloats / keys, kMostBlockKeys),
+      unit);
+  tiling.key_tile = sparse ? unit : tiling.block_keys;
+  tiling.tile_rows = sparse ? tile_within(selection->block_q, kTileRows) : kTileRows;
+  const std::int64_t fits = sparse ? std::clamp(kSparseTaskFloats / rows, kLeastTaskRows, kMostSparseRows)
+                                   : std::clamp(kTaskFloats / rows, kLeastTaskRows, kMostTaskRows);
   const std::int64_t largest = round_down(fits, tiling.tile_rows);
   // Four tasks a thread even the load out; fewer rows than a tile would only repeat the packing.
   const std::int64_t heads = std::max<std::int64_t>(sizes.batch * sizes.heads, 1);
@@ -71,19 +93,29 @@ Tiling Tiling::of(const CallSizes& sizes, std::int64_t row_floats, const BlockSe
   return tiling;
 }
 
+Tiling Tiling::of(const CallSizes& sizes, const BlockSelection* selection, int threads) noexcept {
+  return of(sizes, {sizes.head_dim + sizes.value_dim, sizes.head_dim + whole_vectors(sizes.value_dim)}, selection,
+            threads);
+}
+
 std::int64_t task_state_bytes(const Tiling& tiling) noexcept {
   ScratchParts parts(nullptr);
   (void)RowStates(parts, tiling);
   return parts.bytes();
 }
 
-void for_each_task(const AttentionCall& call, const BlockSelection* selection, const Tiling& tiling,
+void for_each_task(const AttentionCall& call, const BlockSelection* selection, const Tiling& given,
                    std::int64_t scratch_bytes, const std::function<void(const TileTask&, std::byte*)>& body) {
   const CallSizes sizes = sizes_of(call);
+  const bool mask_shared = shares_mask(call);
+  Tiling tiling = given;
+  // The heads in turn on the same rows: a mask larger than the caches then comes from memory once, not once a head.
+  if (mask_shared) tiling.task_rows = std::min(tiling.task_rows, round_down(kMaskedTaskRows, tiling.tile_rows));
+  const std::int64_t heads = sizes.batch * sizes.heads;
   const std::int64_t per_head = (sizes.query_tokens + tiling.task_rows - 1) / tiling.task_rows;
   const std::int64_t states = task_state_bytes(tiling);
   tbb::enumerable_thread_specific<HostBuffer> memory(
-      [&] { return HostBuffer(static_cast<std::size_t>(states + scratch_bytes)); });
+      [&] { return HostBuffer::unset(static_cast<std::size_t>(states + scratch_bytes)); });
   tbb::parallel_for(
       tbb::blocked_range<std::int64_t>(0, sizes.batch * sizes.heads * per_head, 1),
       [&](const tbb::blocked_range<std::int64_t>& range) {
@@ -91,9 +123,10 @@ void for_each_task(const AttentionCall& call, const BlockSelection* selection, c
         ScratchParts parts(base);
         const RowStates row(parts, tiling);
         for (std::int64_t i = range.begin(); i < range.end(); ++i) {
-          const std::int64_t at = i / per_head;
+          const std::int64_t at = mask_shared ? i % heads : i / per_head;
+          const std::int64_t part = mask_shared ? i / heads : i % per_head;
           // Causal work grows with the row: the long tasks start first.
-          const std::int64_t first = (per_head - 1 - i % per_head) * tiling.task_rows;
+          const std::int64_t first = (per_head - 1 - part) * tiling.task_rows;
           body({call, selection, sizes, tiling, at / sizes.heads, at % sizes.heads, first,
                 std::min(tiling.task_rows, sizes.query_tokens - first), row.maximum, row.sum, row.rescale, row.scores},
                base + states);

@@ -18,21 +18,33 @@ struct Stretch {
   std::int64_t keys;
 };
 
+/// Keys that one product call serves at the most, on any instruction set.
+inline constexpr std::int64_t kMostPanelKeys = 80;
+
+/// What one token takes of a task's memory, in floats.
+struct TokenFloats {
+  std::int64_t query;  ///< a query row: its query and its sums
+  std::int64_t key;    ///< a packed key and its value
+};
+
 /// How a call is cut. All counts in tokens.
 struct Tiling {
   std::int64_t task_rows;   ///< query rows that share one packing of the keys and values
   std::int64_t tile_rows;   ///< query rows of a score tile; divides task_rows and a selection's query tile
   std::int64_t block_keys;  ///< keys packed at a time; a multiple of a selection's key tile
+  std::int64_t key_tile;    ///< keys that are kept or left out together; panels never straddle two of these
 
-  /// Sizes that keep a task's memory in a level-2 cache of 1 MiB and give every thread several tasks. `row_floats` is
-  /// what a query row takes of it: its query and its sums, in floats.
-  [[nodiscard]] static Tiling of(const CallSizes& sizes, std::int64_t row_floats, const BlockSelection* selection,
+  /// Sizes that keep memory under 8 MiB a thread and give every thread several tasks. Dense work is cut for a level-2
+  /// cache of 1 MiB. With a selection most of a packing would not be used by a task of few rows, so that tasks are
+  /// larger than that cache: what a tile keeps streams from the next one.
+  [[nodiscard]] static Tiling of(const CallSizes& sizes, TokenFloats token, const BlockSelection* selection,
                                  int threads) noexcept;
-  /// The same for fp32 queries.
-  [[nodiscard]] static Tiling of(const CallSizes& sizes, const BlockSelection* selection, int threads) noexcept {
-    return of(sizes, sizes.head_dim + sizes.value_dim, selection, threads);
-  }
-  /// Columns of a score tile: every key tile may be padded to whole vectors.
+  /// The same for fp32.
+  [[nodiscard]] static Tiling of(const CallSizes& sizes, const BlockSelection* selection, int threads) noexcept;
+
+  /// Columns of a packed block: every key tile is padded to whole vectors.
+  [[nodiscard]] std::int64_t block_columns() const noexcept;
+  /// Columns of a score tile, which holds a run of a block's kept panels.
   [[nodiscard]] std::int64_t score_columns() const noexcept;
 };
 

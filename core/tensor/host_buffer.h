@@ -10,14 +10,21 @@
 
 namespace attn {
 
-/// Owned host memory, aligned to 64 bytes, zeroed. Move only.
+/// Owned host memory, aligned to 64 bytes, zeroed unless asked otherwise. Move only.
 class HostBuffer {
  public:
   HostBuffer() = default;
-  explicit HostBuffer(std::size_t bytes) : bytes_(bytes) {
-    if (bytes == 0) return;
-    memory_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{kAlignment})));
-    std::memset(memory_.get(), 0, bytes);
+  explicit HostBuffer(std::size_t bytes) : HostBuffer(unset(bytes)) {
+    if (bytes != 0) std::memset(memory_.get(), 0, bytes);
+  }
+  /// Memory whose contents do not matter: what is never touched costs no page.
+  [[nodiscard]] static HostBuffer unset(std::size_t bytes) {
+    HostBuffer buffer;
+    buffer.bytes_ = bytes;
+    if (bytes != 0) {
+      buffer.memory_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{kAlignment})));
+    }
+    return buffer;
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return bytes_; }

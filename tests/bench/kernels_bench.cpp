@@ -116,6 +116,9 @@ void measure(const Shape& s, int threads, double peak, const Settings& settings)
   std::memset(mask.as<std::uint8_t>(), 1, mask.memory().size());
   AttentionCall masked = f32.call;
   masked.attn_mask = mask.view();
+  HostTensor bias = random_tensor({s.queries, s.keys}, DType::float32, 4);
+  AttentionCall biased = f32.call;
+  biased.attn_mask = bias.view();
   Int8Arithmetic scores;
   scores.key_width = scores.value_width = s.head_dim;
   Int8Arithmetic both = scores;
@@ -129,7 +132,10 @@ void measure(const Shape& s, int threads, double peak, const Settings& settings)
   variants.push_back({"bf16", [&] { exact_attention(bf16.call, nullptr); }});
   variants.push_back({"int8", [&] { int8_attention(f32.call, nullptr, scores); }});
   variants.push_back({"int8+int8", [&] { int8_attention(f32.call, nullptr, both); }});
-  if (!s.causal) variants.push_back({"f32 mask", [&] { exact_attention(masked, nullptr); }});
+  if (!s.causal) {
+    variants.push_back({"f32 mask", [&] { exact_attention(masked, nullptr); }});
+    variants.push_back({"f32 bias", [&] { exact_attention(biased, nullptr); }});
+  }
   if (blocks) {
     variants.push_back({"f32 kept .30", [&] { exact_attention(f32.call, &third); }, third.density});
     variants.push_back({"f32 kept .10", [&] { exact_attention(f32.call, &tenth); }, tenth.density});
