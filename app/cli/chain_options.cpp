@@ -80,6 +80,7 @@ void ChainOptions::add_chain(CLI::App& command) {
       ->type_name("K=V")
       ->take_all();
   command.add_option("--import", import_file, "Start from the settings in an SD.Next config.json")->type_name("FILE");
+  attention.add(command);
   command
       .add_option("--require", require,
                   "Backends of which one must serve every call, or the calls of a role (transformer=sage); otherwise "
@@ -158,16 +159,19 @@ Expected<void> apply_sets(Engine& engine, const std::optional<std::string>& over
 Expected<std::unique_ptr<Engine>> make_engine(const ChainOptions& options, LogSink sink) {
   auto target = app::find_target(options.target);
   if (!target) return fail(target.error());
+  Registry registry = make_registry();
+  if (auto noted = options.attention.note_kernels(registry, *target); !noted) return fail(noted.error());
   // Lines about a chain that is replaced before anybody uses it would only confuse.
   auto live = std::make_shared<bool>(false);
   const LogSink gated = [live, sink = std::move(sink)](const LogLine& line) {
     if (*live && sink) sink(line);
   };
-  auto engine = std::make_unique<Engine>(make_registry(), *std::move(target), gated, app::on_all_threads());
+  auto engine = std::make_unique<Engine>(std::move(registry), *std::move(target), gated, app::on_all_threads());
   if (!options.import_file.empty()) {
     if (auto imported = import_settings(options.import_file, *engine); !imported) return fail(imported.error());
   }
   if (auto set = apply_sets(*engine, options.overrides, options.sets); !set) return fail(set.error());
+  if (auto set = options.attention.apply(*engine); !set) return fail(set.error());
   *live = true;
   engine->rebuild();
   return engine;
@@ -201,6 +205,7 @@ Expected<std::vector<Requirement>> read_requirements(const Registry& registry, c
 
 std::string unmet_requirement(const std::vector<Requirement>& requirements, const Explanation& explanation,
                               const AttentionCall& call, Role role) {
+  if (!explanation.dispatch.error.empty()) return explanation.dispatch.error + "; nothing ran";
   for (const Requirement& requirement : requirements) {
     if (requirement.role && requirement.role != role) continue;
     const auto& names = requirement.backends;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/cli/attention_options.h"
 #include "app/cli/program.h"
 #include "core/engine/engine.h"
 
@@ -19,6 +20,7 @@ struct ChainOptions {
   std::vector<std::string> sets;
   std::string import_file;  ///< settings out of an SD.Next config.json, before overrides and sets
   std::string require;
+  AttentionOptions attention;
   bool json = false;
   bool debug = false;
   std::string log_file;
@@ -26,7 +28,7 @@ struct ChainOptions {
   void add_json(CLI::App& command);
   void add_log(CLI::App& command);
   void add_target(CLI::App& command);
-  void add_chain(CLI::App& command);  ///< target, overrides, set, import, require, json, debug, log
+  void add_chain(CLI::App& command);  ///< target, overrides, set, import, attention, require, json, debug, log
 };
 
 /// Where the engine's and the trace's lines go: warnings and errors on stderr, with --debug or SD_ATTN_DEBUG in the
@@ -56,7 +58,8 @@ struct Requirement {
 };
 [[nodiscard]] Expected<std::vector<Requirement>> read_requirements(const Registry& registry, const std::string& text);
 
-/// The sentence that says which requirement the call does not meet and why; empty when all are met.
+/// The sentence that says which requirement, or which attention backend that must not fall back, the call does not
+/// meet and why; empty when all are met.
 [[nodiscard]] std::string unmet_requirement(const std::vector<Requirement>& requirements,
                                             const Explanation& explanation, const AttentionCall& call, Role role);
 

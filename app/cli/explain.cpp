@@ -47,9 +47,11 @@ Json explanation_json(const Explanation& e, const WrittenCall& written) {
   json["call"] = write_call(written);
   json["target"] = e.target;
   json["chain"] = e.chain;
-  json["route"] = {{"requested", e.requested}, {"selected", e.selected}, {"executed", e.executed},
-                   {"kernel", e.kernel},       {"reason", e.reason},     {"sparse", e.sparse}};
+  json["route"] = {
+      {"requested", e.requested}, {"selected", e.selected}, {"executed", e.executed},         {"kernel", e.kernel},
+      {"reason", e.reason},       {"sparse", e.sparse},     {"bypassed", e.dispatch.bypassed}};
   json["route"]["output_dtype"] = std::string(name_of(written.call.query.dtype));
+  json["attention"] = attention_json(e.dispatch);
   json["entries"] = Json::array();
   for (const BackendVerdict& entry : e.entries) {
     json["entries"].push_back({{"backend", entry.backend},
@@ -89,6 +91,7 @@ void print_explanation(const Explanation& e, const WrittenCall& written, const O
   std::cout << (overrides.empty() ? "none" : app::joined(overrides)) << "\nchain      " << e.chain << "\n\nserved by  "
             << e.selected << (e.sparse ? "+sparse" : "") << (e.kernel.empty() ? "" : " (" + e.kernel + ")") << ": "
             << e.reason << "\n";
+  if (const std::string text = attention_text(e.dispatch); !text.empty()) std::cout << "dispatcher " << text << "\n";
   if (e.requested != e.selected) std::cout << "requested  " << e.requested << "\n";
   if (!e.executed.empty() && e.executed != e.selected) std::cout << "executed   " << e.executed << "\n";
   std::cout << "output     " << name_of(written.call.query.dtype) << "\nmemory     " << app::bytes_text(e.memory_bytes)

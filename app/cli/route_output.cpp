@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/route_output.h"
 
+#include "app/cli/attention_options.h"
+
 #include <iostream>
 
 namespace attn::cli {
@@ -70,6 +72,7 @@ Json route_json(const JobReport& report, const trace::TraceSnapshot& snapshot) {
     route["requested"] = row.requested;
     route["selected"] = row.selected;
     route["executed"] = row.executed;
+    route["bypassed"] = row.id.bypassed;
     route["last_step"] = row.last_step;
     route["causal"] = row.causal;
     route["gqa"] = row.gqa;
@@ -83,6 +86,19 @@ Json route_json(const JobReport& report, const trace::TraceSnapshot& snapshot) {
     json["routes"].push_back(std::move(route));
   }
   json["dropped_events"] = snapshot.dropped;
+  json["attention"] = Json::array();
+  for (const auto& [role, dispatch] : report.attention) {
+    Json decision{{"role", std::string(name_of(role))}};
+    decision.update(attention_json(dispatch));
+    json["attention"].push_back(std::move(decision));
+  }
+  if (report.math) {
+    json["math_only"] = {{"call", report.math->call},
+                         {"calls", report.math->calls},
+                         {"memory_bytes", report.math->bytes},
+                         {"over", report.math->over()}};
+    json["math_only"]["limit_bytes"] = report.math->limit ? Json(*report.math->limit) : Json(nullptr);
+  }
   if (report.sparse.on) {
     json["sparse"] = {
         {"served", report.sparse.served}, {"calls", report.sparse.calls}, {"reason", report.sparse.reason}};
@@ -97,16 +113,22 @@ Json route_json(const JobReport& report, const trace::TraceSnapshot& snapshot) {
 
 void print_routes(const JobReport& report, const trace::TraceSnapshot& snapshot) {
   std::cout << report.title << "\nchain " << report.chain << " on " << report.target
-            << (report.emulated ? ", emulated on this host" : "") << "\n\n";
+            << (report.emulated ? ", emulated on this host" : "") << "\n";
+  for (const auto& [role, dispatch] : report.attention) {
+    const std::string text = attention_text(dispatch);
+    if (!text.empty()) std::cout << "dispatcher, " << name_of(role) << ": " << text << "\n";
+  }
+  std::cout << "\n";
   std::vector<std::string> headings{"backend", "kernel", "role", "step",       "q",
                                     "k",       "dtype",  "mask", "contiguous", "calls"};
   if (report.computed) headings.emplace_back("time");
   std::vector<std::vector<std::string>> rows;
   double total = 0.0;
   for (const trace::RouteRow& row : snapshot.routes) {
-    rows.push_back({row.id.backend, row.variant, std::string(name_of(row.id.role)), std::to_string(row.first_step),
-                    shape_of(row.id.query), shape_of(row.id.key), std::string(name_of(row.id.dtype)),
-                    std::string(mask_name(row.mask)), row.id.contiguous ? "yes" : "no", std::to_string(row.calls)});
+    rows.push_back({row.id.backend + (row.id.bypassed ? " (bypassed)" : ""), row.variant,
+                    std::string(name_of(row.id.role)), std::to_string(row.first_step), shape_of(row.id.query),
+                    shape_of(row.id.key), std::string(name_of(row.id.dtype)), std::string(mask_name(row.mask)),
+                    row.id.contiguous ? "yes" : "no", std::to_string(row.calls)});
     if (!report.computed) continue;
     total += total_seconds(row);
     rows.back().push_back(row.computed_calls > 0 ? seconds_text(total_seconds(row)) : "");

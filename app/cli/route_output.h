@@ -3,6 +3,7 @@
 
 #include "app/cli/program.h"
 #include "app/jobs/job.h"
+#include "app/jobs/profile/math_forecast.h"
 #include "app/jobs/sparse/headline.h"
 #include "trace/routes/route_table.h"
 
@@ -20,6 +21,8 @@ struct JobReport {
   std::string error;
   double elapsed_seconds = 0.0;
   app::SparseHeadline sparse;
+  std::optional<app::MathForecast> math;
+  std::vector<std::pair<Role, Explanation::Dispatch>> attention;  ///< by role, as the job has them
 };
 
 /// `plan` and `run`: chain, target, calls, routes, dropped_events, and how the job ended.

@@ -5,7 +5,9 @@
 #include "app/cli/job_session.h"
 #include "app/cli/route_output.h"
 #include "app/cli/run_tensors.h"
+#include "app/jobs/profile/math_forecast.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace attn::cli {
@@ -26,7 +28,6 @@ app::Compute compute_of(const std::string& name) {
 /// The first requirement that some call of the schedule does not meet.
 std::string first_unmet(const app::CallSchedule& schedule, const std::vector<Requirement>& required,
                         const Engine& engine) {
-  if (required.empty()) return {};
   for (const app::DistinctCall& distinct : schedule.distinct) {
     if (distinct.times == 0) continue;
     const AttentionCall call =
@@ -35,6 +36,18 @@ std::string first_unmet(const app::CallSchedule& schedule, const std::vector<Req
     if (!unmet.empty()) return unmet;
   }
   return {};
+}
+
+/// What the dispatcher does for each role that the job has calls of.
+std::vector<std::pair<Role, Explanation::Dispatch>> decisions_of(const Engine& engine,
+                                                                 const std::vector<app::DistinctCall>& calls) {
+  std::vector<std::pair<Role, Explanation::Dispatch>> decisions;
+  for (const app::DistinctCall& one : calls) {
+    const bool known = std::any_of(decisions.begin(), decisions.end(),
+                                   [&one](const auto& decision) { return decision.first == one.role; });
+    if (!known && one.times > 0) decisions.emplace_back(one.role, engine.explain(one.call, one.role, 0).dispatch);
+  }
+  return decisions;
 }
 
 int run_schedule(const RunOptions& options, app::Compute compute, const Expected<app::ProfileLibrary>& library) {
@@ -50,6 +63,9 @@ int run_schedule(const RunOptions& options, app::Compute compute, const Expected
   if (const std::string unmet = first_unmet(*schedule, *required, **engine); !unmet.empty()) {
     return say(Exit::failed, unmet);
   }
+  const std::optional<app::MathForecast> math = app::math_forecast(**engine, *schedule);
+  if (math) say(Exit::done, math->sentence((*engine)->plan()->target()));
+  const std::vector<app::DistinctCall> distinct = schedule->distinct;
   const auto job = app::make_schedule_job(*std::move(schedule), compute, options.job.seed);
   JobSession session(**engine, *sink, traces_routes(options.chain));
   const auto outcome = session.run(*job, interrupt.token());
@@ -64,6 +80,8 @@ int run_schedule(const RunOptions& options, app::Compute compute, const Expected
   report.outcome = std::string(app::name_of(outcome ? *outcome : app::JobOutcome::failed));
   if (!outcome) report.error = outcome.error();
   report.elapsed_seconds = session.elapsed_seconds();
+  report.math = math;
+  report.attention = decisions_of(**engine, distinct);
   report.sparse = app::sparse_headline((*engine)->registry(), *(*engine)->plan(), session.snapshot());
   if (options.chain.json) {
     print(route_json(report, session.snapshot()));

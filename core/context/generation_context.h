@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace attn {
 
@@ -41,6 +42,8 @@ struct PipelineInfo {
   std::optional<std::string> transformer;  ///< class in the `transformer` slot
   std::optional<std::string> unet;         ///< class in the `unet` slot
   std::optional<std::string> architecture;
+  /// Slots of denoisers that can be given an attention backend of their own; a U-Net is none.
+  std::vector<std::string> denoisers{};
 };
 
 /// The slots of a pipeline whose forwards are hooked, because a denoiser may stand in them.

@@ -12,7 +12,7 @@ constexpr std::string_view kTargetKey = "target";
 
 }  // namespace
 
-Pipe switch_pipe(const Pipe& from, PipelineInfo to) { return {std::move(to), from.stamps}; }
+Pipe switch_pipe(const Pipe& from, PipelineInfo to) { return {std::move(to), from.stamps, from.attention}; }
 
 // --- state: the caller holds the mutex -------------------------------------------------------------------------
 
@@ -270,7 +270,10 @@ Expected<JobScope> Engine::begin_job(Pipe& pipe, std::int64_t steps, RouteObserv
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->job_running) return fail("a job is running already; stop it or wait for its end");
+    Expected<Dispatcher> dispatcher = state_->dispatch(registry_, pipe);
+    if (!dispatcher) return fail(dispatcher.error());
     run = std::make_unique<JobScope::Run>(state_->plan, observer, state_->stage.get(), timing, state_->chain_id);
+    run->dispatcher = *std::move(dispatcher);
     run->context.begin(pipe.info, steps);
     state_->job_running = true;
     state_->last_pipe = pipe.info;
@@ -304,7 +307,11 @@ Explanation Engine::explain(const AttentionCall& call, Role role, std::int32_t s
   context.set_layout(state_->last_layout);
   context.set_step(step);
   context.set_role(role);
-  return explain_route(registry_, *state_->plan, call, context, state_->explain_stage.get());
+  Explanation explanation = explain_route(registry_, *state_->plan, call, context, state_->explain_stage.get());
+  const AttentionDecision decision = decide_attention(state_->attention_choices(), role, state_->plan->target());
+  const auto direct = state_->direct_route(registry_, state_->last_pipe.value_or(PipelineInfo{}), decision);
+  explain_dispatch(explanation, decision, direct && *direct ? &**direct : nullptr, direct ? "" : direct.error(), call);
+  return explanation;
 }
 
 EngineReport Engine::report() const {

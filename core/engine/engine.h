@@ -2,12 +2,14 @@
 #pragma once
 
 #include "core/context/generation_context.h"
+#include "core/policy/precedence.h"
 #include "core/router/explanation.h"
 #include "core/router/router.h"
 #include "core/settings/settings.h"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +30,7 @@ struct PipeStamps {
 struct Pipe {
   PipelineInfo info;
   PipeStamps stamps;
+  std::map<std::string, std::string> attention{};  ///< by slot: the attention backend of the denoiser's own processors
 };
 
 /// The pipeline for another task (text to image -> image to image): new classes, the old one's stamps.
@@ -40,6 +43,7 @@ struct EngineEvent {
     pending_changed,  ///< what waits for a rebuild changed
     chain_rebuilt,    ///< a new plan is in force
     target_changed,
+    attention_changed,  ///< another attention backend is asked for
     job_started,
     job_ended,
   };
@@ -152,9 +156,19 @@ class Engine {
   /// True when it had to apply. Called at the start of the base pass only.
   bool generate_time_gate(Pipe& pipe);
   /// Opens a job: no rebuild happens until the scope is gone. One at a time; a second one waits for nothing and
-  /// is refused.
+  /// is refused. Gives the pipe's denoisers the attention backend that is asked for, before anything is compiled; one
+  /// that they cannot have is an error where the role is strict.
   [[nodiscard]] Expected<JobScope> begin_job(Pipe& pipe, std::int64_t steps, RouteObserver* observer, bool timing);
   [[nodiscard]] bool job_running() const;
+
+  // --- the dispatcher in front of the router ----------------------------------------------------------------
+  /// What is asked of `attention_backend`; counts from the next job on, as a model has to load for it. Error: a name
+  /// that is neither an alias nor a dispatcher's. `choices.dispatcher` is ignored: it is the setting `hf_attention`.
+  [[nodiscard]] Expected<void> set_attention(AttentionChoices choices);
+  /// With `hf_attention` as it stands.
+  [[nodiscard]] AttentionChoices attention() const;
+  /// Decided for the target in force, for text encoder, denoiser and VAE.
+  [[nodiscard]] std::vector<AttentionDecision> attention_decisions() const;
 
   // --- looking --------------------------------------------------------------------------------------------
   [[nodiscard]] Explanation explain(const AttentionCall& call, Role role, std::int32_t step) const;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "core/engine/engine.h"
+#include "core/policy/apply.h"
+#include "core/policy/dispatcher.h"
 
 #include <memory>
 #include <mutex>
@@ -27,6 +29,13 @@ struct Engine::State {
   [[nodiscard]] bool rebuild_waits() const { return rebuild_asked || !pending().empty(); }
   void log(LogLevel level, std::string text) const;
 
+  [[nodiscard]] AttentionChoices attention_choices() const;
+  /// The direct route that a decision comes to; nullopt for native. Error: why there is none.
+  [[nodiscard]] Expected<std::optional<DirectRoute>> direct_route(const Registry& registry, const PipelineInfo& pipe,
+                                                                  const AttentionDecision& decision) const;
+  /// Applies what is asked for to a pipe. Error: a strict role that cannot have it; native is in force then.
+  [[nodiscard]] Expected<Dispatcher> dispatch(const Registry& registry, Pipe& pipe);
+
   mutable std::mutex mutex;
   Settings settings;
   Target target;  ///< as wanted
@@ -37,6 +46,8 @@ struct Engine::State {
   std::unique_ptr<SelectionStage> explain_stage;  ///< asked by explain(), says nothing to the log
   std::uint64_t chain_id = 0;
   std::uint64_t rebuilds = 0;
+  AttentionChoices attention;
+  std::string active_attention{kNativeBackend};  ///< the process-wide backend of the dispatcher
   bool job_running = false;
   bool rebuild_asked = false;
   std::optional<PipelineInfo> last_pipe;
@@ -55,6 +66,7 @@ struct JobScope::Run {
 
   GenerationContext context;
   Router router;
+  Dispatcher dispatcher;
   std::uint64_t chain_id;
   bool bypassed = false;
 };

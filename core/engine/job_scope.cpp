@@ -14,11 +14,15 @@ JobScope::~JobScope() {
 GenerationContext& JobScope::context() noexcept { return run_->context; }
 
 Route JobScope::attention(const AttentionCall& call) {
-  return run_->bypassed ? run_->router.original(call) : run_->router(call);
+  if (run_->bypassed) return run_->router.original(call);
+  if (run_->dispatcher.empty()) return run_->router(call);
+  return run_->dispatcher(run_->router, call, run_->context.role(), nullptr);
 }
 
 Route JobScope::attention(const AttentionCall& call, FrozenRoute& site) {
-  return run_->bypassed ? run_->router.original(call) : run_->router(call, site);
+  if (run_->bypassed) return run_->router.original(call);
+  if (run_->dispatcher.empty()) return run_->router(call, site);
+  return run_->dispatcher(run_->router, call, run_->context.role(), &site);
 }
 
 const Plan& JobScope::plan() const noexcept { return run_->router.plan(); }

@@ -56,11 +56,13 @@ void leave_alone(AttentionDecision& decision) {
   const std::string name = decision.selection.requested;
   const std::string role(name_of(decision.role));
   Selection& selection = decision.selection;
+  const bool could = selection.backend && role_takes(decision.role, *selection.backend);
   selection.backend.reset();
   const bool own = decision.level == ChoiceLevel::explicit_for_role;
   selection.state = own ? SelectionState::rejected : SelectionState::standard;
-  selection.reason = own ? role + " calls torch's attention, which cannot be replaced by " + name
-                         : name + " is not supported by " + role + ", which calls torch's attention";
+  selection.reason = own     ? role + " calls torch's attention, which cannot be replaced by " + name
+                     : could ? name + " is set on the denoiser only, " + role + " keeps torch's attention"
+                             : name + " is not supported by " + role + ", which calls torch's attention";
 }
 
 }  // namespace

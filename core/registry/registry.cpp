@@ -16,6 +16,17 @@ Expected<void> Registry::add(BackendSpec spec) {
   return {};
 }
 
+Expected<void> Registry::add_direct(BackendSpec spec) {
+  if (direct(spec.name) != nullptr) return fail("attention backend registered twice: name=" + spec.name);
+  direct_.push_back(std::move(spec));
+  return {};
+}
+
+const BackendSpec* Registry::direct(std::string_view name) const noexcept {
+  const auto at = std::find_if(direct_.begin(), direct_.end(), [name](const auto& spec) { return spec.name == name; });
+  return at == direct_.end() ? nullptr : &*at;
+}
+
 const BackendSpec* Registry::by_name(std::string_view name) const noexcept {
   const auto at =
       std::find_if(backends_.begin(), backends_.end(), [name](const auto& spec) { return spec.name == name; });

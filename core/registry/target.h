@@ -16,6 +16,7 @@ struct Target {
   std::string gfx;                           ///< AMD architecture, "gfx1100"; empty elsewhere
   std::optional<std::int64_t> memory_bytes;  ///< nullopt: unknown
   bool present = false;                      ///< the hardware is in this machine; else it is emulated on the host
+  bool math_only = false;  ///< torch has no other attention kernel there than math: a probe found it, or somebody said
 
   /// Text encoders, denoiser and VAE run on the accelerator unless the platform is the cpu itself.
   [[nodiscard]] bool is_cpu() const noexcept { return platform == "cpu"; }

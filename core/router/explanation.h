@@ -42,6 +42,17 @@ struct Explanation {
     double budget = 0.0;
     double density = 1.0;
   } stage;
+  /// What the dispatcher in front of the router does with the call.
+  struct Dispatch {
+    std::string requested;  ///< the attention backend that was asked for
+    std::string level;      ///< who decided: "explicit for all", ...
+    std::string backend;    ///< the dispatcher's name; "native": the call goes through the router
+    std::string state;      ///< "engaged", "default", "rejected", "unverified"
+    std::string reason;
+    bool strict = false;    ///< a choice that cannot be met is an error
+    bool bypassed = false;  ///< served directly, the chain is not asked
+    std::string error;      ///< not empty: the call must not run
+  } dispatch;
   std::int64_t memory_bytes = 0;
   std::vector<std::string> warnings;
   std::vector<std::string> to_move;  ///< what would have to change for each backend that declined

@@ -55,11 +55,11 @@ Route Router::operator()(const AttentionCall& call, FrozenRoute& site) {
   return route.failure.empty() || site.entry_ == &plan_->last() ? route : (*this)(call);
 }
 
-Route Router::serve(const PlanEntry& entry, const AttentionCall& call) {
+Route Router::serve(const PlanEntry& entry, const AttentionCall& call, bool bypassed) {
   if (!entry.kernel) return {entry.name, {}, {}, false, kNobody};
   const BlockSelection* selection = nullptr;
   std::string_view stage_reason;
-  if (stage_ != nullptr && entry.capabilities.block_mask && context_ != nullptr) {
+  if (stage_ != nullptr && !bypassed && entry.capabilities.block_mask && context_ != nullptr) {
     const StageDecision decision = stage_->decide(call, *context_, entry.capabilities);
     selection = decision.selection;
     if (selection == nullptr) stage_reason = decision.reason.empty() ? kCovered : decision.reason;
@@ -70,9 +70,10 @@ Route Router::serve(const PlanEntry& entry, const AttentionCall& call) {
   const KernelResult result = compute ? entry.kernel->run(call, selection) : entry.kernel->route(call, selection);
   const Route route{entry.name, result.backend, result.variant, selection != nullptr, result.failure};
   if (observer_ != nullptr && result.failure.empty()) {
-    observer_->observe({call, plan_->requested(), entry.name, result.backend, result.variant, selection,
+    const std::string_view requested = bypassed ? entry.name : requested_.empty() ? plan_->requested() : requested_;
+    observer_->observe({call, requested, entry.name, result.backend, result.variant, selection,
                         context_ == nullptr ? Role::none : context_->role(), context_ == nullptr ? 0 : context_->step(),
-                        compute, begin, timed ? now_ns() : 0, stage_reason});
+                        compute, begin, timed ? now_ns() : 0, stage_reason, bypassed});
   }
   return route;
 }

@@ -27,6 +27,7 @@ struct RouteRecord {
   std::int64_t begin_ns;  ///< steady clock; both 0 when timing is off
   std::int64_t end_ns;
   std::string_view stage_reason{};  ///< a static string: why the sparse stage, which was asked, left the call dense
+  bool bypassed = false;            ///< a dispatcher served it directly: the chain was not asked
 };
 
 /// Sees every route. Called on the router's thread, inside the call: it must be quick and must not throw.
@@ -90,18 +91,25 @@ class Router {
   Route operator()(const AttentionCall& call, FrozenRoute& site);
   /// Serves the call by the original sdpa, whatever the chain: what a bypass does.
   Route original(const AttentionCall& call) { return serve(plan_->original(), call); }
+  /// Serves the call by an entry that is in no chain, without asking the sparse stage: what a dispatcher in front of
+  /// the router does. The entry's gate has to be asked before.
+  Route direct(const PlanEntry& entry, const AttentionCall& call) { return serve(entry, call, true); }
+  /// Reports the next calls as asked of this name first, which must live as long as the registry; empty: of the
+  /// chain's own.
+  void set_requested(std::string_view name) noexcept { requested_ = name; }
 
   [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
   void set_observer(RouteObserver* observer) noexcept { observer_ = observer; }
   void set_timing(bool timing) noexcept { timing_ = timing; }
 
  private:
-  Route serve(const PlanEntry& entry, const AttentionCall& call);
+  Route serve(const PlanEntry& entry, const AttentionCall& call, bool bypassed = false);
 
   std::shared_ptr<const Plan> plan_;
   const GenerationContext* context_;
   RouteObserver* observer_;
   SelectionStage* stage_;
+  std::string_view requested_;
   bool timing_;
 };
 

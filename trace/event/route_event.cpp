@@ -65,7 +65,8 @@ RouteEvent make_event(const RouteRecord& record) noexcept {
           .causal = call.is_causal,
           .gqa = call.enable_gqa,
           .sparse = selection != nullptr,
-          .computed = record.computed};
+          .computed = record.computed,
+          .bypassed = record.bypassed};
 }
 
 }  // namespace attn::trace

@@ -47,6 +47,7 @@ struct RouteEvent {
   bool gqa = false;
   bool sparse = false;
   bool computed = false;
+  bool bypassed = false;  ///< a dispatcher served it directly: the chain was not asked
 };
 static_assert(sizeof(RouteEvent) <= 208);
 

@@ -67,6 +67,7 @@ RouteIdentity identity_of(const RouteEvent& event) {
   id.dtype = event.query_dtype;
   id.masked = masked(event);
   id.contiguous = contiguous(event);
+  id.bypassed = event.bypassed;
   return id;
 }
 
@@ -92,7 +93,8 @@ RouteTable::PackedRoute RouteTable::pack(const RouteEvent& event, std::uint32_t 
   const auto& q = event.query.size;
   const auto& k = event.key.size;
   const auto flags = static_cast<std::uint64_t>(masked(event)) | (static_cast<std::uint64_t>(contiguous(event)) << 1) |
-                     (static_cast<std::uint64_t>(event.sparse) << 2);
+                     (static_cast<std::uint64_t>(event.sparse) << 2) |
+                     (static_cast<std::uint64_t>(event.bypassed) << 3);
   const auto small = static_cast<std::uint64_t>(event.query.rank) | (static_cast<std::uint64_t>(event.key.rank) << 4) |
                      (static_cast<std::uint64_t>(event.role) << 8) |
                      (static_cast<std::uint64_t>(event.query_dtype) << 16) | (flags << 24) |

@@ -22,6 +22,7 @@ struct RouteIdentity {
   DType dtype = DType::bfloat16;
   bool masked = false;
   bool contiguous = true;
+  bool bypassed = false;  ///< served by a dispatcher in front of the router; the mirrored systems do not trace those
 
   friend bool operator==(const RouteIdentity&, const RouteIdentity&) = default;
 };

@@ -38,6 +38,7 @@ std::string tail(const RouteIdentity& id) {
   text += python(id.masked);
   text += " contiguous=";
   text += python(id.contiguous);
+  if (id.bypassed) text += " bypassed=True";
   return text;
 }
 
@@ -88,6 +89,11 @@ std::optional<ParsedRoute> parse_route(std::string_view text) {
     route.id.contiguous = *contiguous;
   } else {
     route.contiguity_known = false;
+  }
+  if (line.take("bypassed=")) {
+    const auto bypassed = line.boolean();
+    if (!bypassed) return std::nullopt;
+    route.id.bypassed = *bypassed;
   }
   if (line.take("calls=")) {
     route.calls = line.number<std::int64_t>();

@@ -12,7 +12,7 @@ namespace attn::trace {
 
 /// "Attention route: backend=... role=... step=... q=[..] k=[..] dtype=torch.... mask=... contiguous=..."
 [[nodiscard]] std::string route_line(const RouteIdentity& id, std::int32_t step);
-/// "Attention routes: backend=... ... calls=N"
+/// The same with "calls=N" at the end; both have "bypassed=True" behind contiguous where a dispatcher served.
 [[nodiscard]] std::string routes_line(const RouteRow& row);
 
 /// What a line of a log says about a route, from this program or from the systems mirrored.

@@ -59,6 +59,7 @@ QString variant_text(const trace::RouteRow& row) {
     const QString kept = RouteModel::tr("%1 % kept").arg(qRound(row.density * 100.0));
     text = text.isEmpty() ? kept : text + " · " + kept;
   }
+  if (row.id.bypassed) text += (text.isEmpty() ? "" : " · ") + RouteModel::tr("bypassed");
   return text;
 }
 

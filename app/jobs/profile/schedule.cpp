@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/profile/schedule.h"
 
+#include "core/policy/apply.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -222,6 +224,9 @@ Expected<CallSchedule> make_schedule(const Profile& profile, const ProfileInputs
   schedule.title = title_of(profile, inputs);
   schedule.pipeline = {profile.pipeline(), profile.class_in("transformer"), profile.class_in("unet"),
                        profile.architecture()};
+  for (const std::string_view slot : dispatcher_slots()) {
+    if (profile.class_in(slot)) schedule.pipeline.denoisers.emplace_back(slot);
+  }
   const auto steps = inputs.find("steps");
   schedule.steps =
       static_cast<std::int64_t>(steps != inputs.end() ? steps->second : profile.defaults().find("steps")->second);

@@ -21,11 +21,15 @@ SparseHeadline sparse_headline(const Registry& registry, const Plan& plan, const
   if (!headline.on) return headline;
   std::vector<std::string> servers;
   std::vector<std::string> skips;
+  std::vector<std::string> bypassing;
   for (const trace::RouteRow& row : snapshot.routes) {
     headline.calls += row.calls;
     if (row.id.backend.ends_with("+sparse")) headline.served += row.calls;
     for (const trace::StageSkip& skip : row.stage_skips) {
       if (std::find(skips.begin(), skips.end(), skip.reason) == skips.end()) skips.push_back(skip.reason);
+    }
+    if (row.id.bypassed && std::find(bypassing.begin(), bypassing.end(), row.id.backend) == bypassing.end()) {
+      bypassing.push_back(row.id.backend);
     }
     if (std::find(servers.begin(), servers.end(), row.id.backend) == servers.end()) servers.push_back(row.id.backend);
   }
@@ -34,7 +38,10 @@ SparseHeadline sparse_headline(const Registry& registry, const Plan& plan, const
   for (const PlanEntry& entry : plan.entries()) {
     if (entry.capabilities.block_mask) able.emplace_back(entry.name);
   }
-  if (able.empty()) {
+  if (!bypassing.empty()) {
+    headline.reason =
+        "attention_backend " + joined(bypassing, " and ") + " owns the model and bypasses the router: ask for native";
+  } else if (able.empty()) {
     headline.reason = nobody_takes_block_masks(registry);
   } else if (std::none_of(servers.begin(), servers.end(), [&able](const std::string& name) {
                return std::find(able.begin(), able.end(), name) != able.end();
