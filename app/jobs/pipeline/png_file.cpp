@@ -12,6 +12,7 @@ namespace attn::app {
 namespace {
 
 constexpr png_uint_32 kLargestSide = 16384;
+constexpr png_alloc_size_t kLargestChunk = 1 << 20;  // of text; a broken length must not ask for all memory
 
 /// What libpng reads from or writes to, and why it gave up. libpng leaves by longjmp, over no object with a destructor:
 /// everything that owns memory lives in the functions that call it.
@@ -49,6 +50,7 @@ struct Reader {
     if (info == nullptr) return;
     png_set_read_fn(png, &stream, take);
     png_set_user_limits(png, kLargestSide, kLargestSide);
+    png_set_chunk_malloc_max(png, kLargestChunk);
   }
   ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
   Reader(const Reader&) = delete;

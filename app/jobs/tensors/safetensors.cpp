@@ -53,8 +53,31 @@ std::string_view stored_name(DType dtype) {
   return "F32";
 }
 
+/// Whether brackets nest deeper than any header's: a JSON reader goes down one call a bracket, and so may a file take
+/// the whole stack.
+bool nests_deeply(std::string_view text) {
+  constexpr int kDeepest = 16;
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepest) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 /// The header as JSON, with a repeated key refused: JSON readers silently keep the last one.
 Expected<Json> read_header(const std::string& text) {
+  if (nests_deeply(text)) return fail("the header nests deeper than a header does");
   std::vector<std::set<std::string>> keys;
   std::string repeated;
   const auto watch = [&](int, nlohmann::json::parse_event_t event, Json& parsed) {
