@@ -93,7 +93,7 @@ Expected<void> read_forms(const GenerateOptions& options, app::GenerationSetting
       !good) {
     return good;
   }
-  if (options.compiled) settings.compiled = *options.compiled;
+  if (options.compiled_option->count() > 0) settings.compiled = options.compiled;
   return read_choice("--step-source", options.step_source, settings.step_source, app::parse_step_source,
                      "callback or hook");
 }
@@ -143,8 +143,9 @@ void GenerateOptions::add(CLI::App& command) {
   command.add_option("--step-source", step_source, "Who counts steps: callback or hook (default: callback)")
       ->type_name("WHO")
       ->group(kCalls);
-  command.add_flag("--compiled,!--no-compiled", compiled, "Choose routes once per call site and keep them")
-      ->group(kCalls);
+  compiled_option =
+      command.add_flag("--compiled,!--no-compiled", compiled, "Choose routes once per call site and keep them")
+          ->group(kCalls);
   command.add_option("--threads", threads, "Threads to use; 0 is all of them")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();

@@ -31,9 +31,10 @@ struct GenerateOptions {
   std::optional<std::string> dtype;
   std::optional<std::string> text;
   std::optional<std::string> step_source;
-  std::optional<bool> compiled;
+  bool compiled = false;
   int threads = 0;
-  CLI::Option* target_option = nullptr;  ///< tells whether --target was given
+  CLI::Option* target_option = nullptr;    ///< tells whether --target was given
+  CLI::Option* compiled_option = nullptr;  ///< tells whether --compiled or --no-compiled was
 
   void add(CLI::App& command);
 };

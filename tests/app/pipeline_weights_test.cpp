@@ -101,13 +101,14 @@ class PipelineWeightsTest : public QObject {
   void flipped_bits_give_a_file_or_a_sentence() {
     const std::string whole = two_tensors();
     int refused = 0;
-    for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    for (std::size_t bit = 0; bit < whole.size() * 8; bit += 3) {
       std::string flipped = whole;
       flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
       refused += taken(flipped) ? 0 : 1;
     }
-    // Nearly every bit of the header counts; those of names, of the metadata and of the numbers do not have to.
-    QVERIFY2(refused > 800, qPrintable(QString::number(refused)));
+    // Every third bit, so that every place in a byte has its turn. Nearly every bit of the header counts; those of
+    // names, of the metadata and of the numbers do not have to.
+    QVERIFY2(refused > 270, qPrintable(QString::number(refused)));
   }
 
   void random_headers_give_a_file_or_a_sentence() {
@@ -135,13 +136,13 @@ class PipelineWeightsTest : public QObject {
                                           "\\",
                                           "\"\xFF\"",
                                           "\"\\u0000\""};
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 600; ++i) {
       std::string header = "{\"a\":{\"dtype\":\"F16\",\"shape\":[";
       if (i % 2 == 0) header.clear();
       for (unsigned n = random() % 24; n > 0; --n) header += pieces[random() % pieces.size()];
       (void)taken(file_of(header, std::string(random() % 16, '\1')));
     }
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 200; ++i) {
       std::string bytes(random() % 200, '\0');
       for (char& c : bytes) c = static_cast<char>(random());
       QVERIFY(!taken(bytes));
@@ -269,8 +270,7 @@ class PipelineWeightsTest : public QObject {
     for (const auto& [key, value] : whole.items()) {
       ordered_json config = whole;
       config.erase(key);
-      QVERIFY2(q(model_error(weights_, config.dump())).contains("the key " + q(key) + " is missing"),
-               key.c_str());
+      QVERIFY2(q(model_error(weights_, config.dump())).contains("the key " + q(key) + " is missing"), key.c_str());
     }
     QVERIFY(q(model_error(weights_, "[]")).contains("is not a JSON object"));
     QVERIFY(q(model_error(weights_, "{")).contains("is not a JSON object"));
@@ -284,12 +284,12 @@ class PipelineWeightsTest : public QObject {
   }
 
   void corrupt_model_files_never_crash() {
-    // The real size of a header: a few thousand flips at places that a seed chooses, and truncations at every tensor.
+    // The real size of a header: flips at places that a seed chooses, and truncations at every tensor.
     const std::string whole = weights_;
     std::uint64_t header = 0;
     for (std::size_t i = 0; i < 8; ++i) header |= std::uint64_t{static_cast<unsigned char>(whole[i])} << (8 * i);
     std::mt19937 random(3);
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 100; ++i) {
       std::string flipped = whole;
       const std::size_t at = random() % (header + 8);
       flipped[at] = static_cast<char>(flipped[at] ^ (1 << (random() % 8)));
