@@ -43,13 +43,14 @@ struct Panel {
 /// Panels of nearly equal width that together hold `count` columns, none wider than the registers allow.
 template <class Emit>
 void SplitPanels(std::int64_t count, Emit emit) {
-  std::int64_t vectors = (count + kLanes - 1) / kLanes;
+  constexpr std::int64_t kUnitVectors = kPanelUnit / kLanes;
+  std::int64_t vectors = (count + kPanelUnit - 1) / kPanelUnit * kUnitVectors;
   std::int64_t panels = (vectors + kPanelVectors - 1) / kPanelVectors;
   // One vector too many for n panels: widening all of them a little beats a panel of one vector.
   if (vectors > kPanelVectors && vectors % kPanelVectors == 1) panels = (vectors + kMaxVectors - 1) / kMaxVectors;
   std::int64_t at = 0;
   for (; panels > 0; --panels) {
-    const std::int64_t width = (vectors + panels - 1) / panels;
+    const std::int64_t width = (vectors / kUnitVectors + panels - 1) / panels * kUnitVectors;
     emit(at, std::min(width * kLanes, count - at), static_cast<int>(width));
     at += width * kLanes;
     vectors -= width;
@@ -123,7 +124,7 @@ class AttentionPass {
  private:
   void AddBlock(std::int64_t first, std::int64_t count) {
     panel_count_ = 0;
-    const std::int64_t tile = t_.selection != nullptr ? t_.selection->block_kv : count;
+    const std::int64_t tile = t_.tiling.key_tile;
     for (std::int64_t start = 0; start < count; start += tile) {
       SplitPanels(std::min(tile, count - start), [&](std::int64_t at, std::int64_t keys, int vectors) {
         panels_[panel_count_++] = {start + at, keys, vectors, 0, nullptr};
@@ -350,21 +351,6 @@ HWY_INLINE void SoftenInPlace(const TileTask& t, const TileKeys& keys, std::int6
                               float largest) {
   t.row_rescale[row + in_tile] = SoftmaxRow(t.scores + in_tile * keys.columns, keys.columns, largest,
                                             t.row_maximum + row + in_tile, t.row_sum + row + in_tile);
-}
-
-/// Narrows a row to binary16 or bfloat16, to the nearest, halves to even; NaN stays NaN.
-template <class Half>
-HWY_INLINE void NarrowRow(const float* from, std::int64_t count, Half* to) {
-  const DF d;
-  const hn::Rebind<Half, DF> dh;
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::StoreU(ToHalf(dh, hn::LoadU(d, from + i)), dh, to + i);
-  if (i == count) return;
-  HWY_ALIGN float rest[HWY_LANES(float)] = {};
-  HWY_ALIGN Half narrow[HWY_LANES(float)];
-  std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(float));
-  hn::Store(ToHalf(dh, hn::Load(d, rest)), dh, narrow);
-  std::memcpy(to + i, narrow, static_cast<std::size_t>(count - i) * sizeof(Half));
 }
 
 /// Stores the rows of a task in the output's dtype.

@@ -111,7 +111,7 @@ class ExactOperands {
   ExactOperands(const TileTask& task, const ExactScratch& scratch)
       : t_(task),
         s_(scratch),
-        value_step_((task.sizes.value_dim + kLanes - 1) / kLanes * kLanes),
+        value_step_((task.sizes.value_dim + kPanelUnit - 1) / kPanelUnit * kPanelUnit),
         scores_(task, scratch),
         values_(task, task.sizes.value_dim, value_step_, scratch.values, scratch.staging) {}
 

@@ -23,7 +23,7 @@ struct ExactTiles {
   int lanes;         ///< floats in a vector
   int max_vectors;   ///< widest panel, in vectors
 
-  bool has_pairs;    ///< the set has an instruction for pairs of bfloat16; the processor may lack it
+  bool has_pairs;  ///< the set has an instruction for pairs of bfloat16; the processor may lack it
 
   void (*run)(const TileTask& task, const ExactScratch& scratch);
   /// The same with scores from pairs of bfloat16: only for calls that pair_scores_fit().

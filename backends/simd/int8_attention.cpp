@@ -14,6 +14,9 @@ constexpr std::int64_t kFewestFactorColumns = 4;
 
 std::int64_t whole_words(std::int64_t bytes) noexcept { return (bytes + 3) / 4 * 4; }
 
+/// Keys that stay together: those of a factor, and of a word of bytes.
+std::int64_t key_unit(const Int8Arithmetic& how) noexcept { return std::max(how.scheme.key_block, 4); }
+
 /// sum = the sum of the rows.
 void add_rows(const float* rows, std::int64_t count, std::int64_t width, float* sum) {
   std::fill_n(sum, width, 0.0F);
@@ -52,18 +55,6 @@ std::vector<float> mean_keys(const AttentionCall& call, const CallSizes& sizes) 
   return means;
 }
 
-/// A task must start a query block, and a block of keys must hold whole key blocks.
-Tiling tiling_for(const CallSizes& sizes, const BlockSelection* selection, const Int8Arithmetic& how) {
-  const std::int64_t row_floats = how.key_width / 4 + how.value_width;
-  const std::int64_t value_floats = how.values == Int8Values::int8 ? how.value_width / 4 : how.value_width;
-  Tiling tiling = Tiling::of(sizes, {row_floats, how.key_width / 4 + value_floats}, selection,
-                             tbb::this_task_arena::max_concurrency());
-  const std::int64_t keys = std::max<std::int64_t>(how.scheme.key_block, 4);
-  tiling.block_keys = std::max(tiling.block_keys / keys, std::int64_t{1}) * keys;
-  if (selection == nullptr) tiling.key_tile = tiling.block_keys;
-  return tiling;
-}
-
 }  // namespace
 
 Int8Scratch::Int8Scratch(ScratchParts& parts, const CallSizes& sizes, const Int8Arithmetic& how, const Tiling& tiling) {
@@ -90,6 +81,13 @@ Int8Scratch::Int8Scratch(ScratchParts& parts, const CallSizes& sizes, const Int8
   probability_factor = parts.take<float>(tiling.tile_rows * (score_columns / kFewestFactorColumns + 1));
 }
 
+Tiling int8_tiling(const CallSizes& sizes, const BlockSelection* selection, const Int8Arithmetic& how,
+                   int threads) noexcept {
+  const std::int64_t row_floats = how.key_width / 4 + how.value_width;
+  const std::int64_t value_floats = how.values == Int8Values::int8 ? how.value_width / 4 : how.value_width;
+  return Tiling::of(sizes, {row_floats, how.key_width / 4 + value_floats}, selection, threads, key_unit(how));
+}
+
 std::int64_t int8_bytes_per_thread(const CallSizes& sizes, const Int8Arithmetic& how, const Tiling& tiling) noexcept {
   ScratchParts parts(nullptr);
   (void)Int8Scratch(parts, sizes, how, tiling);
@@ -98,14 +96,13 @@ std::int64_t int8_bytes_per_thread(const CallSizes& sizes, const Int8Arithmetic&
 
 bool int8_takes(const BlockSelection* selection, const Int8Arithmetic& how) noexcept {
   if (selection == nullptr) return true;
-  const std::int64_t keys = std::max(how.scheme.key_block, 4);
-  return selection->block_kv % keys == 0 && how.scheme.query_block == 1;
+  return selection->block_kv % key_unit(how) == 0 && how.scheme.query_block == 1;
 }
 
 void int8_attention(const AttentionCall& call, const BlockSelection* selection, const Int8Arithmetic& how) {
   const CallSizes sizes = sizes_of(call);
   if (sizes.batch * sizes.heads * sizes.query_tokens == 0 || sizes.value_dim == 0) return;
-  const Tiling tiling = tiling_for(sizes, selection, how);
+  const Tiling tiling = int8_tiling(sizes, selection, how, tbb::this_task_arena::max_concurrency());
   const Int8Tiles tiles = int8_tiles();
   const std::vector<float> means = how.smooth_keys ? mean_keys(call, sizes) : std::vector<float>();
   const std::int64_t bytes = int8_bytes_per_thread(sizes, how, tiling) - task_state_bytes(tiling);

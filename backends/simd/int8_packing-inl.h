@@ -7,6 +7,7 @@
 #define ATTN_INT8_PACKING_INL_H
 #endif
 
+#include "backends/simd/tile_packing-inl.h"
 #include "backends/simd/tile_products-inl.h"
 #include "backends/simd/vector_exp-inl.h"
 
@@ -165,30 +166,21 @@ HWY_INLINE float RunToBytes(const float* HWY_RESTRICT scores, const float* HWY_R
 }
 
 /// Rounds a row of fp32 to binary16 or bfloat16 and back.
-HWY_INLINE void RoundToHalf(float* row, std::int64_t count) {
+template <class Half>
+HWY_INLINE void RoundRow(float* row, std::int64_t count) {
   const DF d;
-  const hn::Rebind<hwy::float16_t, DF> d16;
-  HWY_ALIGN float rest[HWY_LANES(float)];
-  for (std::int64_t j = 0; j < count; j += kLanes) {
-    if (count - j >= kLanes) {
-      hn::StoreU(hn::PromoteTo(d, hn::DemoteTo(d16, hn::LoadU(d, row + j))), d, row + j);
-      continue;
-    }
-    std::fill_n(rest, kLanes, 0.0F);
-    std::memcpy(rest, row + j, static_cast<std::size_t>(count - j) * sizeof(float));
-    hn::Store(hn::PromoteTo(d, hn::DemoteTo(d16, hn::Load(d, rest))), d, rest);
-    std::memcpy(row + j, rest, static_cast<std::size_t>(count - j) * sizeof(float));
+  HWY_ALIGN Half narrow[HWY_LANES(float)];
+  std::int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    Narrow(hn::LoadU(d, row + j), narrow);
+    hn::StoreU(Widen(narrow), d, row + j);
   }
-}
-
-HWY_INLINE void RoundToBfloat(float* row, std::int64_t count) {
-  for (std::int64_t j = 0; j < count; ++j) {
-    std::uint32_t bits;
-    std::memcpy(&bits, row + j, sizeof(bits));
-    const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) & 0xFFFF0000U;
-    bits = (bits & 0x7FFFFFFFU) > 0x7F800000U ? bits : rounded;
-    std::memcpy(row + j, &bits, sizeof(bits));
-  }
+  if (j == count) return;
+  HWY_ALIGN float rest[HWY_LANES(float)] = {};
+  std::memcpy(rest, row + j, static_cast<std::size_t>(count - j) * sizeof(float));
+  Narrow(hn::Load(d, rest), narrow);
+  hn::Store(Widen(narrow), d, rest);
+  std::memcpy(row + j, rest, static_cast<std::size_t>(count - j) * sizeof(float));
 }
 
 }  // namespace HWY_NAMESPACE

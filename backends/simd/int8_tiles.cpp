@@ -41,7 +41,7 @@ class Int8Operands {
         key_mean_(key_mean),
         s_(scratch),
         depth_(WholeWords(how.key_width)),
-        value_step_((how.value_width + kLanes - 1) / kLanes * kLanes),
+        value_step_((how.value_width + kPanelUnit - 1) / kPanelUnit * kPanelUnit),
         values_(task, how.value_width, value_step_, scratch.values, scratch.staging) {}
 
   void LoadQueries() {
@@ -117,8 +117,8 @@ class Int8Operands {
 
  private:
   void RoundValues(float* row, std::int64_t count) const {
-    if (how_.values == Int8Values::fp16) RoundToHalf(row, count);
-    if (how_.values == Int8Values::bf16) RoundToBfloat(row, count);
+    if (how_.values == Int8Values::fp16) RoundRow<hwy::float16_t>(row, count);
+    if (how_.values == Int8Values::bf16) RoundRow<hwy::bfloat16_t>(row, count);
   }
 
   /// In place, by pointers that the compiler can tell apart from the members.

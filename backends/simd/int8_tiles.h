@@ -74,6 +74,10 @@ struct Int8Tiles {
 
 [[nodiscard]] Int8Tiles int8_tiles() noexcept;
 
+/// How a call is cut: a task starts a query block, and a block of keys holds whole key blocks.
+[[nodiscard]] Tiling int8_tiling(const CallSizes& sizes, const BlockSelection* selection, const Int8Arithmetic& how,
+                                 int threads) noexcept;
+
 /// Bytes that one thread needs beyond the tensors, whatever the lengths.
 [[nodiscard]] std::int64_t int8_bytes_per_thread(const CallSizes& sizes, const Int8Arithmetic& how,
                                                  const Tiling& tiling) noexcept;

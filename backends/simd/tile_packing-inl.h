@@ -7,7 +7,9 @@
 #define ATTN_TILE_PACKING_INL_H
 #endif
 
+#include "backends/simd/tile_products-inl.h"
 #include "core/tensor/dtype.h"
+#include "core/tensor/half.h"
 
 #include <hwy/highway.h>
 
@@ -20,41 +22,81 @@ namespace attn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// `count` elements that lie one after another, widened to fp32 and multiplied by `factor`.
+/// Whether the instruction set converts binary16 itself. Where it does not, Highway's own way takes infinities for
+/// numbers, and the conversion of core/tensor serves.
+inline constexpr bool kConvertsHalf = (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_ARCH_ARM;
+
+/// A vector of binary16 or bfloat16 in fp32.
 template <class Half>
-HWY_INLINE void WidenRow(const Half* from, std::int64_t count, float factor, float* HWY_RESTRICT to) {
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<Half, decltype(d)> dh;
-  const auto scale = hn::Set(d, factor);
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(hn::Mul(scale, hn::PromoteTo(d, hn::LoadU(dh, from + i))), d, to + i);
+HWY_INLINE VF Widen(const Half* from) {
+  const DF d;
+  if constexpr (std::is_same_v<Half, hwy::float16_t> && !kConvertsHalf) {
+    HWY_ALIGN float wide[HWY_LANES(float)];
+    for (std::int64_t i = 0; i < kLanes; ++i) {
+      std::uint16_t bits;
+      std::memcpy(&bits, from + i, sizeof(bits));
+      wide[i] = to_float(Float16{bits});
+    }
+    return hn::Load(d, wide);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<Half, DF>(), from));
   }
-  if (i == count) return;
-  HWY_ALIGN Half rest[HWY_LANES(float)] = {};
-  HWY_ALIGN float wide[HWY_LANES(float)];
-  std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(Half));
-  hn::Store(hn::Mul(scale, hn::PromoteTo(d, hn::Load(dh, rest))), d, wide);
-  std::memcpy(to + i, wide, static_cast<std::size_t>(count - i) * sizeof(float));
 }
 
-/// To the nearest, halves to even. Highway's own demotion to bfloat16 truncates.
-template <class D>
-HWY_INLINE hn::Vec<D> ToHalf(D d16, hn::Vec<hn::Rebind<float, D>> wide) {
-  if constexpr (std::is_same_v<hn::TFromD<D>, hwy::bfloat16_t>) {
-    const hn::Rebind<float, D> d;
-    const hn::RebindToUnsigned<decltype(d)> du;
+/// A vector to binary16 or bfloat16: to the nearest, halves to even; NaN stays NaN.
+template <class Half>
+HWY_INLINE void Narrow(VF wide, Half* to) {
+  const DF d;
+  if constexpr (std::is_same_v<Half, hwy::float16_t> && !kConvertsHalf) {
+    HWY_ALIGN float numbers[HWY_LANES(float)];
+    hn::Store(wide, d, numbers);
+    for (std::int64_t i = 0; i < kLanes; ++i) {
+      const std::uint16_t bits = to_float16(numbers[i]).bits;
+      std::memcpy(to + i, &bits, sizeof(bits));
+    }
+  } else if constexpr (std::is_same_v<Half, hwy::float16_t>) {
+    hn::StoreU(hn::DemoteTo(hn::Rebind<Half, DF>(), wide), hn::Rebind<Half, DF>(), to);
+  } else {
+    // Highway's own demotion to bfloat16 cuts off.
+    const hn::RebindToUnsigned<DF> du;
     const auto bits = hn::BitCast(du, wide);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1U));
     const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFU)));
     // A NaN's payload must not round to infinity.
     const auto quiet = hn::Or(bits, hn::Set(du, 0x00400000U));
-    const auto nan = hn::RebindMask(du, hn::IsNaN(wide));
-    return hn::DemoteTo(d16, hn::BitCast(d, hn::IfThenElse(nan, quiet, rounded)));
-  } else {
-    return hn::DemoteTo(d16, wide);
+    const auto nan = hn::RebindMask(du, hn::Ne(wide, wide));
+    const hn::Rebind<Half, DF> dh;
+    hn::StoreU(hn::DemoteTo(dh, hn::BitCast(d, hn::IfThenElse(nan, quiet, rounded))), dh, to);
   }
+}
+
+/// `count` elements that lie one after another, widened to fp32 and multiplied by `factor`.
+template <class Half>
+HWY_INLINE void WidenRow(const Half* from, std::int64_t count, float factor, float* HWY_RESTRICT to) {
+  const DF d;
+  const VF scale = hn::Set(d, factor);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(hn::Mul(scale, Widen(from + i)), d, to + i);
+  if (i == count) return;
+  HWY_ALIGN Half rest[HWY_LANES(float)] = {};
+  HWY_ALIGN float wide[HWY_LANES(float)];
+  std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(Half));
+  hn::Store(hn::Mul(scale, Widen(rest)), d, wide);
+  std::memcpy(to + i, wide, static_cast<std::size_t>(count - i) * sizeof(float));
+}
+
+/// The other way.
+template <class Half>
+HWY_INLINE void NarrowRow(const float* from, std::int64_t count, Half* to) {
+  const DF d;
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) Narrow(hn::LoadU(d, from + i), to + i);
+  if (i == count) return;
+  HWY_ALIGN float rest[HWY_LANES(float)] = {};
+  HWY_ALIGN Half narrow[HWY_LANES(float)];
+  std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(float));
+  Narrow(hn::Load(d, rest), narrow);
+  std::memcpy(to + i, narrow, static_cast<std::size_t>(count - i) * sizeof(Half));
 }
 
 HWY_INLINE void ScaleRow(const float* from, std::int64_t count, float factor, float* to) {

@@ -29,7 +29,11 @@ inline constexpr std::int64_t kLanes = static_cast<std::int64_t>(HWY_LANES(float
 
 /// Widest panel in vectors. With 32 registers 6 rows x 4 vectors (24 sums, 4 operands, 1 broadcast) keep both FMA
 /// ports busy without spilling; with 16 registers 6 x 2 do.
-#if HWY_TARGET <= HWY_AVX3
+#if HWY_TARGET == HWY_SCALAR
+inline constexpr int kPanelVectors = 4;
+inline constexpr int kMaxVectors = 4;
+constexpr int rows_for(int) { return 2; }
+#elif HWY_TARGET <= HWY_AVX3
 inline constexpr int kPanelVectors = 4;
 inline constexpr int kMaxVectors = 5;
 constexpr int rows_for(int vectors) { return vectors <= 3 ? 8 : vectors == 4 ? 6 : 5; }
@@ -140,6 +144,10 @@ void ValuePanel(const float* probabilities, std::int64_t probability_step, const
   });
 }
 
+/// Panels are whole multiples of this many floats: bytes are multiplied in words of four keys, also where a vector
+/// holds fewer.
+inline constexpr std::int64_t kPanelUnit = kLanes < 4 ? 4 : kLanes;
+
 /// Calls body with the panel's width as a constant.
 template <class Body>
 HWY_INLINE void WithVectors(int vectors, Body body) {
@@ -150,9 +158,11 @@ HWY_INLINE void WithVectors(int vectors, Body body) {
       return body(std::integral_constant<int, 2>{});
     case 3:
       return body(std::integral_constant<int, 3>{});
-#if HWY_TARGET <= HWY_AVX3
+#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_SCALAR
     case 4:
       return body(std::integral_constant<int, 4>{});
+#endif
+#if HWY_TARGET <= HWY_AVX3
     case 5:
       return body(std::integral_constant<int, 5>{});
 #endif

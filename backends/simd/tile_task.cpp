@@ -72,17 +72,26 @@ std::int64_t TileTask::kv_head() const noexcept {
   return head / (sizes.heads / std::max<std::int64_t>(sizes.kv_heads, 1));
 }
 
-Tiling Tiling::of(const CallSizes& sizes, TokenFloats token, const BlockSelection* selection, int threads) noexcept {
+Tiling Tiling::of(const CallSizes& sizes, TokenFloats token, const BlockSelection* selection, int threads,
+                  std::int64_t key_unit) noexcept {
   const bool sparse = selection != nullptr;
-  const std::int64_t unit = sparse ? selection->block_kv : 64;
   const std::int64_t keys = std::max<std::int64_t>(token.key, 1);
   const std::int64_t rows = std::max<std::int64_t>(token.query, 1);
+  const std::int64_t block_floats = sparse ? kSparseBlockFloats : kBlockFloats;
+  const std::int64_t most_keys = std::min(block_floats / keys, sparse ? kMostSparseKeys : kMostBlockKeys);
   Tiling tiling{};
-  tiling.block_keys = round_down(
-      sparse ? std::min(kSparseBlockFloats / keys, kMostSparseKeys) : std::min(kBlockFloats / keys, kMostBlockKeys),
-      unit);
-  tiling.key_tile = sparse ? unit : tiling.block_keys;
-  tiling.tile_rows = sparse ? tile_within(selection->block_q, kTileRows) : kTileRows;
+  if (sparse) {
+    // A key tile too large for a block is cut into equal parts.
+    const std::int64_t parts = std::max<std::int64_t>(most_keys / key_unit, 1);
+    tiling.key_tile = key_unit * tile_within(selection->block_kv / key_unit, parts);
+    // Small ones are padded to whole vectors.
+    tiling.block_keys = round_down(most_keys * tiling.key_tile / whole_vectors(tiling.key_tile), tiling.key_tile);
+    tiling.tile_rows = tile_within(selection->block_q, kTileRows);
+  } else {
+    tiling.block_keys = round_down(round_down(most_keys, 64), key_unit);
+    tiling.key_tile = tiling.block_keys;
+    tiling.tile_rows = kTileRows;
+  }
   const std::int64_t fits = sparse ? std::clamp(kSparseTaskFloats / rows, kLeastTaskRows, kMostSparseRows)
                                    : std::clamp(kTaskFloats / rows, kLeastTaskRows, kMostTaskRows);
   const std::int64_t largest = round_down(fits, tiling.tile_rows);

@@ -31,14 +31,15 @@ struct TokenFloats {
 struct Tiling {
   std::int64_t task_rows;   ///< query rows that share one packing of the keys and values
   std::int64_t tile_rows;   ///< query rows of a score tile; divides task_rows and a selection's query tile
-  std::int64_t block_keys;  ///< keys packed at a time; a multiple of a selection's key tile
-  std::int64_t key_tile;    ///< keys that are kept or left out together; panels never straddle two of these
+  std::int64_t block_keys;  ///< keys packed at a time, in whole key tiles
+  std::int64_t key_tile;    ///< keys that are kept or left out together: no panel straddles two of these
 
   /// Sizes that keep memory under 8 MiB a thread and give every thread several tasks. Dense work is cut for a level-2
   /// cache of 1 MiB. With a selection most of a packing would not be used by a task of few rows, so that tasks are
-  /// larger than that cache: what a tile keeps streams from the next one.
+  /// larger than that cache: what a tile keeps streams from the next one. Blocks and key tiles hold whole multiples of
+  /// `key_unit` keys, which a selection's key tile must do too.
   [[nodiscard]] static Tiling of(const CallSizes& sizes, TokenFloats token, const BlockSelection* selection,
-                                 int threads) noexcept;
+                                 int threads, std::int64_t key_unit = 1) noexcept;
   /// The same for fp32.
   [[nodiscard]] static Tiling of(const CallSizes& sizes, const BlockSelection* selection, int threads) noexcept;
 

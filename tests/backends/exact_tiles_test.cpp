@@ -4,54 +4,18 @@
 
 #include "core/tensor/half.h"
 #include "core/tensor/host_buffer.h"
+#include "one_target.h"
 #include "support/kernels.h"
 
-#include <hwy/targets.h>
 #include <tbb/global_control.h>
 #include <QtTest>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <set>
 
 using namespace attn;
-
-namespace {
-
-/// Leaves one instruction set enabled; all again afterwards.
-class OnlyTarget {
- public:
-  explicit OnlyTarget(std::int64_t target) { hwy::DisableTargets(~target); }
-  ~OnlyTarget() { hwy::DisableTargets(0); }
-  OnlyTarget(const OnlyTarget&) = delete;
-  OnlyTarget& operator=(const OnlyTarget&) = delete;
-};
-
-std::vector<float> normal(std::size_t count, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::normal_distribution<float> draw;
-  std::vector<float> values(count);
-  for (float& value : values) value = draw(engine);
-  return values;
-}
-
-void fill_normal(HostTensor& tensor, unsigned seed) {
-  const std::vector<float> values = normal(static_cast<std::size_t>(tensor.view().elements()), seed);
-  for (std::size_t i = 0; i < values.size(); ++i) store_element(tensor.view(), static_cast<std::int64_t>(i), values[i]);
-}
-
-double relative_l1(const HostTensor& actual, const HostTensor& expected) {
-  double error = 0.0, size = 0.0;
-  for (std::int64_t i = 0; i < expected.view().elements(); ++i) {
-    const double e = static_cast<double>(load_element(expected.view(), i));
-    error += std::abs(static_cast<double>(load_element(actual.view(), i)) - e);
-    size += std::abs(e);
-  }
-  return size == 0.0 ? error : error / size;
-}
-
-}  // namespace
+using namespace attn::test;
 
 class ExactTilesTest : public QObject {
   Q_OBJECT
@@ -67,6 +31,8 @@ class ExactTilesTest : public QObject {
   void keysArePackedAtOddSizes();
   void scorePanelsMatchAtOddSizes_data() { targets(); }
   void scorePanelsMatchAtOddSizes();
+  void pairPanelsMatchAtOddSizes_data() { targets(); }
+  void pairPanelsMatchAtOddSizes();
   void valuePanelsMatchOverStretches_data() { targets(); }
   void valuePanelsMatchOverStretches();
   void wholeCallsMatchTheReference_data() { targets(); }
@@ -80,15 +46,7 @@ class ExactTilesTest : public QObject {
   static void targets();
 };
 
-void ExactTilesTest::targets() {
-  QTest::addColumn<qint64>("target");
-  for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
-    const std::int64_t target = rest & -rest;
-    const OnlyTarget only(target);
-    if (std::strcmp(exact_tiles().name, hwy::TargetName(target)) == 0)
-      QTest::newRow(hwy::TargetName(target)) << qint64{target};
-  }
-}
+void ExactTilesTest::targets() { rows_of_targets(exact_tiles); }
 
 void ExactTilesTest::everyInstructionSetOfThisMachineIsDispatchedTo() {
   std::set<std::string> names;
@@ -171,7 +129,7 @@ void ExactTilesTest::rowsOfEveryDtypeAreWidenedExactly() {
   for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
     for (const std::int64_t count : {1, 3, 8, 15, 16, 17, 40, 77, 128}) {
       HostTensor row({count}, dtype);
-      fill_normal(row, 3);
+      fill_normal_tensor(row, 3);
       store_element(row.view(), 0, 6.0e-8F);  // the least denormal of fp16
       std::vector<float> wide(static_cast<std::size_t>(count) + 1, 99.0F);
       tiles.load_row(dtype, row.view().data, count, 2.0F, wide.data());
@@ -239,6 +197,45 @@ void ExactTilesTest::scorePanelsMatchAtOddSizes() {
   }
 }
 
+void ExactTilesTest::pairPanelsMatchAtOddSizes() {
+  QFETCH(qint64, target);
+  const OnlyTarget only(target);
+  const ExactTiles tiles = exact_tiles();
+  // pairs_pay() is false where the processor lacks the instruction; the widened way serves every processor.
+  const bool instruction = pairs_pay(tiles);
+  for (int vectors = 1; vectors <= tiles.max_vectors; ++vectors) {
+    const std::int64_t width = std::int64_t{vectors} * tiles.lanes;
+    for (const std::int64_t words : {1, 5, 20}) {
+      HostTensor panel({words, width, 2}, DType::bfloat16), queries({23, words, 2}, DType::bfloat16);
+      fill_normal_tensor(panel, 11);
+      fill_normal_tensor(queries, 12);
+      for (const bool by_instruction : {false, true}) {
+        if (by_instruction && !instruction) continue;
+        for (std::int64_t rows = 1; rows <= 23; ++rows) {
+          std::vector<float> scores(static_cast<std::size_t>(rows * (width + 5)), 99.0F);
+          tiles.pair_panel(by_instruction, vectors, queries.as<std::int32_t>(), words, panel.as<std::int32_t>(), rows,
+                           words, 0.5F, scores.data(), width + 5);
+          for (std::int64_t r = 0; r < rows; ++r) {
+            for (std::int64_t j = 0; j < width + 5; ++j) {
+              double exact = 0.0;
+              for (std::int64_t k = 0; k < 2 * words; ++k) {
+                if (j >= width) break;
+                exact += 0.5 * static_cast<double>(load_element(queries.view(), r * 2 * words + k)) *
+                         static_cast<double>(load_element(panel.view(), (k / 2 * width + j) * 2 + k % 2));
+              }
+              const float actual = scores[static_cast<std::size_t>(r * (width + 5) + j)];
+              if (j >= width)
+                QCOMPARE(actual, 99.0F);
+              else
+                QVERIFY(std::abs(static_cast<double>(actual) - exact) < 2e-5);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 void ExactTilesTest::valuePanelsMatchOverStretches() {
   QFETCH(qint64, target);
   const OnlyTarget only(target);
@@ -290,9 +287,9 @@ void ExactTilesTest::wholeCallsMatchTheReference() {
       HostTensor v({s.batch, s.kv_heads, s.keys, s.dim}, dtype);
       HostTensor out({s.batch, s.heads, s.queries, s.dim}, DType::float32),
           exact({s.batch, s.heads, s.queries, s.dim}, DType::float32);
-      fill_normal(q, 1);
-      fill_normal(k, 2);
-      fill_normal(v, 3);
+      fill_normal_tensor(q, 1);
+      fill_normal_tensor(k, 2);
+      fill_normal_tensor(v, 3);
       AttentionCall call;
       call.query = q.view(), call.key = k.view(), call.value = v.view(), call.output = out.view();
       call.is_causal = s.causal;
@@ -311,9 +308,9 @@ void ExactTilesTest::largeLogitsDenormalsAndInfinitiesMakeNoNaN() {
   const OnlyTarget only(target);
   HostTensor q({1, 1, 40, 64}, DType::float32), k({1, 1, 90, 64}, DType::float32), v({1, 1, 90, 64}, DType::float32);
   HostTensor out({1, 1, 40, 64}, DType::float32), exact({1, 1, 40, 64}, DType::float32), mask({40, 90}, DType::float32);
-  fill_normal(q, 1);
-  fill_normal(k, 2);
-  fill_normal(v, 3);
+  fill_normal_tensor(q, 1);
+  fill_normal_tensor(k, 2);
+  fill_normal_tensor(v, 3);
   for (int i = 0; i < 64; ++i) {
     q.as<float>()[i] *= 200.0F;      // logits of several hundreds
     q.as<float>()[64 + i] = 1e-41F;  // denormals
@@ -346,9 +343,9 @@ void ExactTilesTest::largeLogitsDenormalsAndInfinitiesMakeNoNaN() {
 void ExactTilesTest::theResultDoesNotDependOnTheThreads() {
   HostTensor q({1, 3, 700, 64}, DType::bfloat16), k({1, 3, 900, 64}, DType::bfloat16),
       v({1, 3, 900, 64}, DType::bfloat16);
-  fill_normal(q, 1);
-  fill_normal(k, 2);
-  fill_normal(v, 3);
+  fill_normal_tensor(q, 1);
+  fill_normal_tensor(k, 2);
+  fill_normal_tensor(v, 3);
   std::vector<float> first;
   for (const std::size_t threads : {1, 2, 5}) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
@@ -370,6 +367,12 @@ void ExactTilesTest::memoryDoesNotGrowWithTheLength() {
     const std::int64_t bytes = exact_bytes_per_thread(longer, Tiling::of(longer, nullptr, 2));
     QVERIFY(exact_bytes_per_thread(base, Tiling::of(base, nullptr, 2)) <= bytes);
     QVERIFY2(bytes < (std::int64_t{8} << 20), qPrintable(QString::number(bytes)));
+    for (const std::int64_t block : {1, 64, 1000}) {
+      BlockSelection selection;
+      selection.block_kv = block;
+      const std::int64_t sparse = exact_bytes_per_thread(longer, Tiling::of(longer, &selection, 2));
+      QVERIFY2(sparse < (std::int64_t{8} << 20), qPrintable(QString("%1: %2").arg(block).arg(sparse)));
+    }
   }
 }
 
