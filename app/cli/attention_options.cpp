@@ -16,8 +16,7 @@ void AttentionOptions::add_speed(CLI::App& command) {
   command
       .add_option("--speed,--speed-mode,--speed_mode", speed,
                   "A speed profile: off, or on, eager, default, max. With one, auto takes the best exact backend")
-      ->type_name("MODE")
-      ->capture_default_str();
+      ->type_name("MODE");
 }
 
 void AttentionOptions::add(CLI::App& command) {
@@ -38,14 +37,14 @@ void AttentionOptions::add(CLI::App& command) {
       ->type_name("RESULT");
 }
 
-bool AttentionOptions::speed_active() const { return speed != "off"; }
+bool AttentionOptions::speed_active() const { return speed && *speed != "off"; }
 
 Expected<void> AttentionOptions::apply(Engine& engine) const {
-  if (speed != "off" && speed != "on" && speed != "eager" && speed != "default" && speed != "max") {
-    return fail("--speed " + speed + ": write off, or on, eager, default or max");
+  if (speed && *speed != "off" && *speed != "on" && *speed != "eager" && *speed != "default" && *speed != "max") {
+    return fail("--speed " + *speed + ": write off, or on, eager, default or max");
   }
-  AttentionChoices choices;
-  choices.speed_active = speed_active();
+  AttentionChoices choices = engine.attention();
+  if (speed) choices.speed_active = speed_active();
   if (attention_backend) {
     if (auto read = read_attention_request(*attention_backend, choices); !read) return read;
   }

@@ -13,7 +13,7 @@ namespace attn::cli {
 /// The dispatcher in front of the router, and what is known about the machine's kernels.
 struct AttentionOptions {
   std::optional<std::string> attention_backend;
-  std::string speed = "off";
+  std::optional<std::string> speed;
   std::string strict;
   std::string probe_result;
 
@@ -21,7 +21,7 @@ struct AttentionOptions {
   void add(CLI::App& command);
 
   [[nodiscard]] bool speed_active() const;
-  /// Puts the request into the engine. Error: an unknown backend, role or speed.
+  /// Puts what is stated into the engine, over what it holds. Error: an unknown backend, role or speed.
   [[nodiscard]] Expected<void> apply(Engine& engine) const;
   /// Notes on the target whether only the math kernel runs there: as stated, else probed where its hardware is here.
   /// Error: a result that is not known.

@@ -7,7 +7,8 @@
 
 namespace attn::cli {
 
-/// Reads an SD.Next config.json into the engine's settings, all or none. Error: the file, the key and the value.
+/// Reads a config.json of SD.Next, a profile or any other format that is recognised into the engine, all or none.
+/// Error: the file, the key and the value.
 [[nodiscard]] Expected<void> import_settings(const std::string& path, Engine& engine);
 
 }  // namespace attn::cli

@@ -173,8 +173,8 @@ class CliTest : public QObject {
     row("compare q[1,8,64,64]", "--b is missing");
     row("compare q[1,8,64,64] --b sauge", "side b: unknown backend");
     row("compare q[1,8,64,64] --b odd=1", "side b: --set odd=1: there is no setting odd");
-    row("export", "export: ");
-    row("export --format comfy -o x.json", "there is sdnext");
+    row("export", "export: name the config.json with -o FILE");
+    row("export --format comfy -o x.json", "there is no format \"comfy\"; it is one of sdnext, ");
     row("export -o /tmp --overrides sage", "/tmp");
     row("export -o x.json --form both", "write overrides or selector");
     row("import /no/such/config.json", "/no/such/config.json");
