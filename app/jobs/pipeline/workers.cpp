@@ -3,6 +3,7 @@
 
 #include "core/tensor/host_buffer.h"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <algorithm>
@@ -48,7 +49,9 @@ float* Task::memory(std::size_t slot, std::size_t floats) {
 }
 
 struct Workers::Arena {
-  explicit Arena(int threads) : arena(threads > 0 ? threads : tbb::task_arena::automatic) {}
+  /// More threads than the machine has would only make oneTBB warn.
+  explicit Arena(int threads)
+      : arena(threads > 0 ? std::min(threads, tbb::info::default_concurrency()) : tbb::task_arena::automatic) {}
   tbb::task_arena arena;
 };
 

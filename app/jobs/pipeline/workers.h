@@ -56,7 +56,7 @@ class Task {
 /// a task runs on one thread from beginning to end: so the results do not depend on the threads either.
 class Workers {
  public:
-  /// `threads` 0: as many as the machine has.
+  /// `threads` 0, or more than the machine has: as many as it has.
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;
