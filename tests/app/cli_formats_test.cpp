@@ -50,7 +50,7 @@ class CliFormatsTest : public QObject {
     QTest::addColumn<QString>("line");
     QTest::addColumn<QString>("loss");
     QTest::newRow("sdnext") << "+ \"sdp_overrides\": "
-                            << "";
+                            << "sparse_attention_exclude: ";
     QTest::newRow("sdnext-options") << "+   \"cross_attention_optimization\": \"SDNQ attention\","
                                     << "sdp_overrides: ";
     QTest::newRow("unsloth") << "+   \"attention_backend\": \"sage\","
@@ -121,7 +121,6 @@ class CliFormatsTest : public QObject {
                              "--attention-backend", "native", "--json"})
                             .parsed();
     for (const json& route : native["routes"]) QVERIFY(!route["bypassed"].get<bool>());
-    QVERIFY(native["sparse"]["on"].is_null());
   }
 
   void a_request_without_a_file_is_only_shown() {

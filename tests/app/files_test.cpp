@@ -10,6 +10,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -23,6 +25,19 @@ using attn::app::Backup;
 using attn::app::read_text;
 using attn::app::write_atomically;
 using attn::test::q;
+
+namespace {
+
+/// How many more renames this process makes before it is killed; below 0: it lives.
+int renames_left = -1;
+
+}  // namespace
+
+/// Stands in for the library's own in this program, so that a process can be killed just before it renames.
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (renames_left >= 0 && renames_left-- == 0) ::raise(SIGKILL);
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
 
 namespace {
 
@@ -104,6 +119,9 @@ class FilesTest : public QObject {
   void a_read_only_file_system_is_a_sentence();
   void a_left_over_temporary_file_is_no_obstacle();
   void readers_see_the_old_or_the_new_text_and_nothing_between();
+  void a_kill_before_the_rename_leaves_the_old_file_data();
+  void a_kill_before_the_rename_leaves_the_old_file();
+  void writers_at_once_leave_one_whole_text();
   void unreadable_files_are_sentences();
   void a_file_beyond_the_limit_is_refused();
 
@@ -305,6 +323,88 @@ void FilesTest::readers_see_the_old_or_the_new_text_and_nothing_between() {
   done = true;
   reader.join();
   QVERIFY(whole);
+}
+
+void FilesTest::a_kill_before_the_rename_leaves_the_old_file_data() {
+  QTest::addColumn<int>("renames");
+  QTest::addColumn<bool>("backup");
+  QTest::newRow("no backup") << 0 << false;
+  QTest::newRow("before the backup") << 0 << true;
+  QTest::newRow("between backup and file") << 1 << true;
+}
+
+void FilesTest::a_kill_before_the_rename_leaves_the_old_file() {
+  QFETCH(int, renames);
+  QFETCH(bool, backup);
+  const fs::path file = dir_ / "config.json";
+  put(file, "old");
+  put(dir_ / "config.json.bak", "older");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    renames_left = renames;
+    (void)write_atomically(file, "new", backup ? Backup::keep : Backup::none);
+    ::_exit(0);  // not reached when the kill works
+  }
+  int status = 0;
+  QCOMPARE(::waitpid(child, &status, 0), child);
+  QVERIFY(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  QCOMPARE(q(read_text(file).value()), q("old"));
+  QCOMPARE(q(read_text(dir_ / "config.json.bak").value()), q(renames == 1 ? "old" : "older"));
+  // Whoever comes next is not hindered by what the killed one left.
+  QVERIFY(write_atomically(file, "next", Backup::keep));
+  QCOMPARE(q(read_text(file).value()), q("next"));
+  QCOMPARE(q(read_text(dir_ / "config.json.bak").value()), q("old"));
+}
+
+void FilesTest::writers_at_once_leave_one_whole_text() {
+  constexpr int kProcesses = 3;
+  constexpr int kThreads = 2;
+  constexpr int kRounds = 40;
+  const fs::path file = dir_ / "config.json";
+  const auto text_of = [](int writer) {
+    return std::string(40'000 + static_cast<std::size_t>(writer) * 1000, static_cast<char>('a' + writer));
+  };
+  const auto is_whole = [&](const std::string& text) {
+    for (int writer = 0; writer <= kProcesses * kThreads; ++writer) {
+      if (text == text_of(writer)) return true;
+    }
+    return false;
+  };
+  put(file, text_of(kProcesses * kThreads));
+  std::vector<pid_t> children;
+  for (int process = 0; process < kProcesses; ++process) {
+    const pid_t child = ::fork();
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    std::atomic<bool> failed{false};
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&, writer = process * kThreads + thread] {
+        for (int i = 0; i < kRounds; ++i) {
+          if (!write_atomically(file, text_of(writer), Backup::keep)) failed = true;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ::_exit(failed ? 1 : 0);
+  }
+  bool whole = true;
+  std::size_t ended = 0;
+  while (ended < children.size()) {
+    const auto text = read_text(file);
+    whole = whole && text && is_whole(*text);
+    int status = 0;
+    if (::waitpid(-1, &status, WNOHANG) > 0) {
+      ++ended;
+      QCOMPARE(status, 0);
+    }
+  }
+  QVERIFY(whole);
+  QVERIFY(is_whole(read_text(file).value()));
+  QVERIFY(is_whole(read_text(dir_ / "config.json.bak").value()));
+  QVERIFY((names_in(dir_) == std::vector<std::string>{"config.json", "config.json.bak"}));
 }
 
 void FilesTest::unreadable_files_are_sentences() {

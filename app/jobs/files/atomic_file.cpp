@@ -166,7 +166,9 @@ Expected<void> flush_folder(const fs::path& file) {
 }
 
 Expected<void> back_up(const fs::path& target, const struct stat& state) {
-  const Expected<std::string> old = read_text(target, static_cast<std::size_t>(state.st_size));
+  // Somebody else may have put a longer file there since.
+  constexpr std::size_t kRoom = std::size_t{64} << 20;
+  const Expected<std::string> old = read_text(target, static_cast<std::size_t>(state.st_size) + kRoom);
   if (!old) return fail("no backup could be made, so nothing was written: " + old.error());
   const fs::path beside = target.string() + ".bak";
   TemporaryFile copy(beside);
