@@ -335,12 +335,17 @@ class Int8Operands {
 template <int kVectors>
 void MultiplyPanel(const std::uint8_t* queries, std::int64_t query_step, const std::int8_t* panel, std::int64_t rows,
                    std::int64_t words, std::int32_t* products, std::int64_t product_step) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    VI acc[1][kVectors];
-    ClearBytes<1, kVectors>(acc);
-    AccumulateBytes<1, kVectors>(queries + r * query_step, query_step, panel, words, acc);
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[0][v], DI(), products + r * product_step + v * kLanes);
-  }
+  ForRowGroups<rows_for(kVectors)>(rows, [&](std::int64_t at, auto group) {
+    constexpr int kRows = decltype(group)::value;
+    VI acc[kRows][kVectors];
+    ClearBytes<kRows, kVectors>(acc);
+    AccumulateBytes<kRows, kVectors>(queries + at * query_step, query_step, panel, words, acc);
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) {
+        hn::StoreU(acc[r][v], DI(), products + (at + r) * product_step + v * kLanes);
+      }
+    }
+  });
 }
 
 }  // namespace
