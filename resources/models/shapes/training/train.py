@@ -32,7 +32,8 @@ from scenes import VOCABULARY, Scene, draw, make_scene
 from torch import Tensor, nn
 
 VAE_STEPS = 1200
-SMALL_STEPS = 700  # denoiser steps at 32 pixels, before 64 and 128
+SMALL_STEPS = 700  # denoiser steps at 32 pixels, before 64
+LARGE_FROM = 1340  # denoiser step from which every fourth batch has 128 pixels
 NULL_SHARE = 0.1  # prompts replaced by the null prompt, for guidance
 UNKNOWN_SHARE = 0.02  # words replaced by <unk>
 OBJECT_WEIGHT = 3.0  # how much more a latent cell counts that an object touches
@@ -148,10 +149,10 @@ def measure_latents(pipeline: ShapesPipeline, rng: random.Random) -> None:
 
 
 def denoiser_size(step: int) -> tuple[int, int]:
-    """Picture size and batch of a step: 32 pixels until words bind, then 64 with every tenth at 128."""
+    """Picture size and batch of a step: 32 pixels until words bind, then 64, later with every fourth at 128."""
     if step < SMALL_STEPS:
         return 32, 96
-    return (128, 6) if step % 10 == 9 else (64, 32)
+    return (128, 6) if step >= LARGE_FROM and step % 4 == 3 else (64, 32)
 
 
 def blur_words(scenes: list[Scene], rng: random.Random) -> list[str]:
