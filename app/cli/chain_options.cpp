@@ -6,27 +6,15 @@
 #include "app/jobs/sparse/threads.h"
 #include "app/jobs/targets/targets.h"
 #include "backends/all.h"
+#include "core/policy/words.h"
 #include "core/settings/settings.h"
 #include "trace/text/debug_log.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 namespace attn::cli {
 namespace {
-
-std::string lowered(std::string_view text) {
-  std::string low(text);
-  for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return low;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
 
 std::string known_backends(const Registry& registry) {
   std::vector<std::string> known;
@@ -100,15 +88,7 @@ Expected<LogSink> make_sink(const ChainOptions& options) {
   return trace::make_debug_log(log);
 }
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    if (const auto part = trimmed(text.substr(0, end)); !part.empty()) parts.emplace_back(part);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
+std::vector<std::string> split(std::string_view text, char separator) { return split_words(text, separator); }
 
 Expected<OptionList> read_overrides(const Registry& registry, const std::string& text) {
   OptionList labels;

@@ -99,6 +99,18 @@ Json route_json(const JobReport& report, const trace::TraceSnapshot& snapshot) {
                          {"over", report.math->over()}};
     json["math_only"]["limit_bytes"] = report.math->limit ? Json(*report.math->limit) : Json(nullptr);
   }
+  if (!report.repeats.empty()) json["repeat"] = Json::array();
+  for (const app::RepeatRow& row : report.repeats) {
+    json["repeat"].push_back({{"call", row.call},
+                              {"role", std::string(name_of(row.role))},
+                              {"backend", row.backend},
+                              {"kernel", row.kernel},
+                              {"runs", row.runs},
+                              {"identical", row.identical},
+                              {"max_ulp", row.max_ulp},
+                              {"deterministic", row.deterministic()},
+                              {"verdict", row.verdict()}});
+  }
   if (report.sparse.on) {
     json["sparse"] = {
         {"served", report.sparse.served}, {"calls", report.sparse.calls}, {"reason", report.sparse.reason}};
@@ -141,6 +153,9 @@ void print_routes(const JobReport& report, const trace::TraceSnapshot& snapshot)
   if (snapshot.dropped > 0) std::cout << ", " << snapshot.dropped << " events dropped";
   if (report.outcome != "finished") std::cout << ", " << report.outcome;
   std::cout << "\n";
+  for (const app::RepeatRow& row : report.repeats) {
+    std::cout << "repeat: " << row.backend << " " << row.verdict() << ": " << row.call << "\n";
+  }
   if (report.measured_once) std::cout << "(" << kMultiplied << ")\n";
   if (report.sparse.on) std::cout << report.sparse.text() << "\n";
   std::cout << std::flush;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/cli/program.h"
+#include "app/jobs/compare/repeat.h"
 #include "app/jobs/job.h"
 #include "app/jobs/profile/math_forecast.h"
 #include "app/jobs/sparse/headline.h"
@@ -22,6 +23,7 @@ struct JobReport {
   double elapsed_seconds = 0.0;
   app::SparseHeadline sparse;
   std::optional<app::MathForecast> math;
+  std::vector<app::RepeatRow> repeats;  ///< of run --repeat
   std::vector<std::pair<Role, Explanation::Dispatch>> attention;  ///< by role, as the job has them
 };
 

@@ -22,6 +22,7 @@ std::shared_ptr<const Plan> Engine::State::build_plan(const Registry& registry) 
   request.target = target;
   request.options = settings.values();
   request.live = [this](std::string_view key) { return settings.live(key); };
+  request.barred = quarantined_on(quarantine, target);
   return Plan::build(registry, std::move(request));
 }
 

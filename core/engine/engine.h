@@ -3,6 +3,7 @@
 
 #include "core/context/generation_context.h"
 #include "core/policy/precedence.h"
+#include "core/policy/quarantine.h"
 #include "core/router/explanation.h"
 #include "core/router/router.h"
 #include "core/settings/settings.h"
@@ -165,6 +166,9 @@ class Engine {
   /// What is asked of `attention_backend`; counts from the next job on, as a model has to load for it. Error: a name
   /// that is neither an alias nor a dispatcher's. `choices.dispatcher` is ignored: it is the setting `hf_attention`.
   [[nodiscard]] Expected<void> set_attention(AttentionChoices choices);
+  /// Backends that gave wrong numbers, with the architecture that they did it on; rebuilds the chain like a setting.
+  void set_quarantine(Quarantine quarantine);
+  [[nodiscard]] Quarantine quarantine() const;
   /// With `hf_attention` as it stands.
   [[nodiscard]] AttentionChoices attention() const;
   /// Decided for the target in force, for text encoder, denoiser and VAE.

@@ -50,6 +50,8 @@ Expected<std::optional<DirectRoute>> Engine::State::direct_route(const Registry&
   if (decision.role == Role::transformer && settable(pipe).empty()) {
     return fail("the denoiser of " + pipe.pipeline_class + " is a U-Net, which has no attention setter");
   }
+  const auto barred = quarantined_on(quarantine, plan->target());
+  if (const auto found = barred.find(*decision.selection.backend); found != barred.end()) return fail(found->second);
   const PrepareContext context{plan->target(), plan->captured(), plan->original().kernel,
                                [this](std::string_view key) { return settings.live(key); }};
   Expected<PlanEntry> entry = prepare_direct(registry, *decision.selection.backend, context);
@@ -111,6 +113,20 @@ Expected<void> Engine::set_attention(AttentionChoices choices) {
   }
   publish({{.kind = EngineEvent::Kind::attention_changed}});
   return {};
+}
+
+void Engine::set_quarantine(Quarantine quarantine) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->quarantine == quarantine) return;
+    state_->quarantine = std::move(quarantine);
+  }
+  rebuild();
+}
+
+Quarantine Engine::quarantine() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->quarantine;
 }
 
 AttentionChoices Engine::attention() const {

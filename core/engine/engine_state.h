@@ -47,6 +47,7 @@ struct Engine::State {
   std::uint64_t chain_id = 0;
   std::uint64_t rebuilds = 0;
   AttentionChoices attention;
+  Quarantine quarantine;
   std::string active_attention{kNativeBackend};  ///< the process-wide backend of the dispatcher
   bool job_running = false;
   bool rebuild_asked = false;

@@ -3,6 +3,7 @@
 
 #include "core/exchange/sdnext_config.h"
 #include "core/policy/precedence.h"
+#include "core/policy/quarantine.h"
 #include "core/registry/option.h"
 
 #include <cstdint>
@@ -19,6 +20,7 @@ struct ProductionSettings {
   std::vector<OptionSpec> specs;
   OptionValues values;
   AttentionChoices attention;  ///< its `dispatcher` is not looked at: that is the setting `hf_attention`
+  Quarantine quarantine{};     ///< what was found out about backends
 };
 
 /// What an export needs beside the settings.
@@ -48,6 +50,7 @@ struct ImportText {
   Values absent;                              ///< left out, which means their default there
   std::optional<AttentionChoices> attention;  ///< when the text says something about it
   std::string target;                         ///< of a profile
+  Quarantine quarantine;                      ///< of a profile
   std::vector<std::string> notes;
   std::vector<std::string> problems;
   SdNextForm form = SdNextForm::overrides;  ///< SD.Next only

@@ -138,6 +138,39 @@ class AttentionReader {
   ImportText& out_;
 };
 
+std::string quarantine_json(const Quarantine& quarantine) {
+  std::string list;
+  for (const Quarantined& one : quarantine) {
+    list += (list.empty() ? "\n    {" : ",\n    {");
+    list += "\"backend\": " + json_string(one.backend) + ", \"platform\": " + json_string(one.platform);
+    list += ", \"capability\": " + (one.capability ? std::to_string(*one.capability) : std::string("null"));
+    if (!one.gfx.empty()) list += ", \"gfx\": " + json_string(one.gfx);
+    list += ", \"cosine\": " + number(one.cosine) + ", \"threshold\": " + number(one.threshold) + "}";
+  }
+  return "[" + list + "\n  ]";
+}
+
+void read_quarantine(const JsonValue& list, ImportText& out) {
+  for (const JsonValue& item : list.items()) {
+    const auto text_of = [&item](std::string_view key) {
+      const JsonValue* value = item.find(key);
+      return value == nullptr ? std::nullopt : value->text();
+    };
+    const auto number_of = [&item](std::string_view key) {
+      const JsonValue* value = item.find(key);
+      return value == nullptr ? std::nullopt : value->number();
+    };
+    if (!text_of("backend") || !text_of("platform") || !number_of("cosine") || !number_of("threshold")) {
+      out.problems.push_back("quarantine: backend, platform, cosine and threshold are needed in " + item.raw());
+      continue;
+    }
+    Quarantined one{*text_of("backend"),         *text_of("platform"), std::nullopt,
+                    text_of("gfx").value_or(""), *number_of("cosine"), *number_of("threshold")};
+    if (number_of("capability")) one.capability = static_cast<int>(*number_of("capability"));
+    out.quarantine.push_back(std::move(one));
+  }
+}
+
 /// A value as the option's type; nullopt where it is of another kind.
 std::optional<OptionValue> value_of(OptionType type, const JsonValue& json) {
   if (type == OptionType::boolean) return json.boolean() ? std::optional<OptionValue>(*json.boolean()) : std::nullopt;
@@ -199,6 +232,7 @@ Expected<ExportText> write_profile(const ProductionSettings& settings, const Exp
   }
   all.add("settings", values.text());
   all.add("attention", attention_json(settings.attention));
+  if (!settings.quarantine.empty()) all.add("quarantine", quarantine_json(settings.quarantine));
   out.text = all.text() + "\n";
   return out;
 }
@@ -224,14 +258,17 @@ Expected<ImportText> read_profile(std::string_view text, const ProductionSetting
     read_settings(*values, settings.specs, out);
   }
   if (const JsonValue* attention = json->find("attention")) out.attention = AttentionReader(*attention, out).read();
+  if (const JsonValue* list = json->find("quarantine")) read_quarantine(*list, out);
   for (const auto& [key, value] : json->members()) {
-    if (key != kMark && key != "version" && key != "target" && key != "settings" && key != "attention") {
+    if (key != kMark && key != "version" && key != "target" && key != "settings" && key != "attention" &&
+        key != "quarantine") {
       out.notes.push_back(key + " is not known and left aside");
     }
   }
   if (!out.problems.empty()) {
     out.values.clear();
     out.attention.reset();
+    out.quarantine.clear();
   }
   return out;
 }

@@ -90,6 +90,10 @@ std::string Plan::platforms_text(const BackendSpec& spec) {
 }
 
 Plan::Outcome Plan::prepare(const BackendSpec& spec, PlanEntry& entry) {
+  if (const auto barred = request_.barred.find(spec.name); barred != request_.barred.end()) {
+    log_.push_back({LogLevel::error, typed(spec) + barred->second});
+    return {BackendState::failed, barred->second};
+  }
   const PrepareContext context{request_.target, request_.options, original_.kernel, request_.live};
   Expected<PreparedBackend> prepared = spec.prepare(context);
   if (!prepared) {

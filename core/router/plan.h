@@ -5,6 +5,7 @@
 #include "core/sparse/sparse_stage.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ struct PlanRequest {
   Target target;
   OptionValues options;
   std::function<std::shared_ptr<const std::atomic<double>>(std::string_view key)> live;
+  std::map<std::string, std::string, std::less<>> barred{};  ///< backends that must not serve, with the sentence
 };
 
 /// An immutable chain. Built once, swapped as a whole, shared between threads. The registry must outlive it.

@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // attnctl export and import in every format: the diff first, losses by name, and back again.
+#include "support/attnctl.h"
 #include "support/oracle.h"
 
 #include <QFile>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
 
+using attn::test::Answer;
+using attn::test::run_attnctl;
 using nlohmann::json;
 
 namespace {
-
-struct Answer {
-  int code = -1;
-  QString out;
-  QString err;
-  [[nodiscard]] json parsed() const { return json::parse(out.toStdString()); }
-};
-
-Answer run(const QStringList& arguments) {
-  QProcess process;
-  process.start(QStringLiteral(ATTN_BIN "/attnctl"), arguments);
-  if (!process.waitForFinished(60000)) qFatal("attnctl did not end");
-  return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
-          QString::fromUtf8(process.readAllStandardError())};
-}
 
 QByteArray bytes_of(const QString& path) {
   QFile file(path);
@@ -79,13 +66,13 @@ class CliFormatsTest : public QObject {
     const QString format = QTest::currentDataTag();
     const QString file = folder_.filePath(format + ".out");
     const QStringList command = QStringList{"export", "--format", format, "-o", file} + kSettings;
-    const Answer shown = run(command + QStringList{"--dry-run"});
+    const Answer shown = run_attnctl(command + QStringList{"--dry-run"});
     QCOMPARE(shown.code, 0);
     QVERIFY2(shown.out.contains(line + "\n") || shown.out.contains(line), qPrintable(shown.out));
     QCOMPARE(shown.out.contains("lost: " + loss), !loss.isEmpty() || shown.out.contains("lost: "));
     QVERIFY(!QFile::exists(file));
 
-    const Answer written = run(command + QStringList{"--json"});
+    const Answer written = run_attnctl(command + QStringList{"--json"});
     QCOMPARE(written.code, 0);
     const json answer = written.parsed();
     QVERIFY(answer["written"].get<bool>());
@@ -93,23 +80,24 @@ class CliFormatsTest : public QObject {
     QCOMPARE(answer["losses"].empty(), loss.isEmpty());
     QVERIFY(shown.out.contains(QString::fromStdString(answer["diff"].get<std::string>())));
     // Nothing is left to change, so nothing is written.
-    const Answer again = run(command);
+    const Answer again = run_attnctl(command);
     QVERIFY2(again.code == 0 && again.out.contains("nothing to change"), qPrintable(again.out));
     QVERIFY(!QFile::exists(file + ".bak"));
 
-    const Answer read = run({"import", "--format", format, file, "--target", "rtx-4090", "--json"});
+    const Answer read = run_attnctl({"import", "--format", format, file, "--target", "rtx-4090", "--json"});
     QVERIFY2(read.code == 0, qPrintable(read.err));
     QVERIFY(!read.parsed()["values"].empty() || read.parsed().contains("attention"));
   }
 
   void a_profile_carries_everything_to_a_job() {
     const QString file = folder_.filePath("profile.json");
-    QCOMPARE(run(QStringList{"export", "--format", "profile", "-o", file, "--attention-backend",
-                             "transformer=cudnn,te=native", "--speed", "on"} +
-                 kSettings)
+    QCOMPARE(run_attnctl(QStringList{"export", "--format", "profile", "-o", file, "--attention-backend",
+                                     "transformer=cudnn,te=native", "--speed", "on"} +
+                         kSettings)
                  .code,
              0);
-    const Answer plan = run({"plan", "flux.1-dev", "--steps", "1", "--target", "rtx-4090", "--import", file, "--json"});
+    const Answer plan =
+        run_attnctl({"plan", "flux.1-dev", "--steps", "1", "--target", "rtx-4090", "--import", file, "--json"});
     QVERIFY2(plan.code == 0, qPrintable(plan.err));
     const json got = plan.parsed();
     QCOMPARE(got["chain"], json("sdnq>sage>sdpa"));
@@ -117,15 +105,15 @@ class CliFormatsTest : public QObject {
       if (route["role"] == "transformer") QCOMPARE(route["backend"], json("_native_cudnn"));
     }
     // What is written on the command line counts over the profile.
-    const json native = run({"plan", "flux.1-dev", "--steps", "1", "--target", "rtx-4090", "--import", file,
-                             "--attention-backend", "native", "--json"})
+    const json native = run_attnctl({"plan", "flux.1-dev", "--steps", "1", "--target", "rtx-4090", "--import", file,
+                                     "--attention-backend", "native", "--json"})
                             .parsed();
     for (const json& route : native["routes"]) QVERIFY(!route["bypassed"].get<bool>());
   }
 
   void a_request_without_a_file_is_only_shown() {
-    const Answer answer = run({"export", "--format", "unsloth", "--target", "h100", "--attention-backend", "flash3",
-                               "--model-path", "org/model"});
+    const Answer answer = run_attnctl({"export", "--format", "unsloth", "--target", "h100", "--attention-backend",
+                                       "flash3", "--model-path", "org/model"});
     QCOMPARE(answer.code, 0);
     QVERIFY2(answer.out.contains("+   \"attention_backend\": \"flash3\"") && answer.out.contains("org/model") &&
                  answer.out.contains("nothing was written: name a file with -o"),
@@ -146,7 +134,7 @@ class CliFormatsTest : public QObject {
   "other": [1]
 })";
     write(file, bytes);
-    const Answer answer = run({"import", file, "--check", "--json"});
+    const Answer answer = run_attnctl({"import", file, "--check", "--json"});
     QCOMPARE(answer.code, 2);
     const json got = answer.parsed();
     QCOMPARE(got["findings"], json(7));
@@ -172,11 +160,11 @@ class CliFormatsTest : public QObject {
     const json fine = finding("sparse_attention_enabled");
     QVERIFY(fine["problem"] == "" && fine["effective"] == "true" && fine["default"] == "false");
     QCOMPARE(bytes_of(file), bytes);
-    const Answer table = run({"import", file, "--check"});
+    const Answer table = run_attnctl({"import", file, "--check"});
     QVERIFY2(table.code == 2 && table.out.contains("7 values do not hold"), qPrintable(table.out));
     for (const char* sample : {"sdnext-config-overrides.json", "sdnext-config-selector.json"}) {
       const Answer clean =
-          run({"import", QString(ATTN_ORACLES "/sdnext/") + sample, "--check", "--target", "rtx-4090"});
+          run_attnctl({"import", QString(ATTN_ORACLES "/sdnext/") + sample, "--check", "--target", "rtx-4090"});
       QVERIFY2(clean.code == 0 && clean.out.contains("0 values do not hold"), qPrintable(clean.out + clean.err));
     }
   }
@@ -190,22 +178,24 @@ class CliFormatsTest : public QObject {
     write(old, head + "\"selection\": \"top-k (SLA)\", " + rest);
     write(now, head + "\"selection\": \"sla\", " + rest);
     write(none, head + rest);
-    const json first = run({"import", old, "--json", "--target", "h100"}).parsed();
-    const json second = run({"import", now, "--json", "--target", "h100"}).parsed();
+    const json first = run_attnctl({"import", old, "--json", "--target", "h100"}).parsed();
+    const json second = run_attnctl({"import", now, "--json", "--target", "h100"}).parsed();
     QCOMPARE(first["format"], json("comfyui-sparse"));
     QCOMPARE(first["values"], second["values"]);
     QVERIFY(first["notes"].dump().find("renamed choice") != std::string::npos && second["notes"].empty());
-    const Answer missing = run({"import", none, "--target", "h100"});
+    const Answer missing = run_attnctl({"import", none, "--target", "h100"});
     QVERIFY(missing.code == 2 && missing.err.contains("selection is missing"));
-    const Answer spelled = run({"export", "--format", "comfyui-sparse", "--old-spelling", "--set",
-                                "sparse_attention_enabled=true", "--target", "h100"});
+    const Answer spelled = run_attnctl({"export", "--format", "comfyui-sparse", "--old-spelling", "--set",
+                                        "sparse_attention_enabled=true", "--target", "h100"});
     QVERIFY(spelled.out.contains("top-k (SLA)"));
-    const Answer sol = run({"export", "--format", "comfyui-sparse", "--selection", "sol-attn", "--target", "h100"});
+    const Answer sol =
+        run_attnctl({"export", "--format", "comfyui-sparse", "--selection", "sol-attn", "--target", "h100"});
     QVERIFY(sol.code == 2 && sol.err.contains("not expressible"));
   }
 
   void a_file_that_cannot_be_written_is_a_sentence_after_the_diff() {
-    const Answer answer = run({"export", "--format", "env", "-o", folder_.filePath("none/x.env"), "--target", "h100"});
+    const Answer answer =
+        run_attnctl({"export", "--format", "env", "-o", folder_.filePath("none/x.env"), "--target", "h100"});
     QCOMPARE(answer.code, 1);
     QVERIFY(answer.out.contains("+ DIFFUSERS_ATTN_BACKEND=native"));
     QVERIFY(answer.err.contains("there is no such file or folder"));

@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // attention_backend on the command line: what a request becomes, what serves then, and what never falls back.
+#include "support/attnctl.h"
 #include "support/oracle.h"
 
-#include <QProcess>
 #include <QtTest>
 
+using attn::test::Answer;
+using attn::test::run_attnctl;
 using nlohmann::json;
 
 namespace {
-
-struct Answer {
-  int code = -1;
-  QString out;
-  QString err;
-  [[nodiscard]] json parsed() const { return json::parse(out.toStdString()); }
-};
-
-Answer run(const QStringList& arguments) {
-  QProcess process;
-  process.start(QStringLiteral(ATTN_BIN "/attnctl"), arguments);
-  if (!process.waitForFinished(60000)) qFatal("attnctl did not end");
-  return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
-          QString::fromUtf8(process.readAllStandardError())};
-}
 
 const QString kCard = "platform=rocm,gfx=gfx1200,memory=15.92GiB";
 
@@ -66,14 +53,14 @@ class CliPolicyTest : public QObject {
     QFETCH(QStringList, arguments);
     QFETCH(QString, backend);
     QFETCH(QString, state);
-    const Answer answer = run(QStringList{"policy", "--json"} + arguments);
+    const Answer answer = run_attnctl(QStringList{"policy", "--json"} + arguments);
     QCOMPARE(answer.code, 0);
     const json got = answer.parsed();
     QCOMPARE(got["backend"], backend.isEmpty() ? json(nullptr) : json(backend.toStdString()));
     QCOMPARE(got["state"], json(state.toStdString()));
     QCOMPARE(got["requested"], json(arguments.front().toStdString()));
     QVERIFY(!got["reason"].get<std::string>().empty());
-    QVERIFY(run(QStringList{"policy"} + arguments).out.contains(QString::fromStdString(got["reason"])));
+    QVERIFY(run_attnctl(QStringList{"policy"} + arguments).out.contains(QString::fromStdString(got["reason"])));
   }
 
   void wrong_input_is_one_sentence_data() {
@@ -91,7 +78,7 @@ class CliPolicyTest : public QObject {
   void wrong_input_is_one_sentence() {
     QFETCH(QStringList, arguments);
     QFETCH(QString, part);
-    const Answer answer = run(arguments);
+    const Answer answer = run_attnctl(arguments);
     QCOMPARE(answer.code, 2);
     QVERIFY2(answer.err.contains(part) && answer.err.count('\n') == 1, qPrintable(answer.err));
     QVERIFY(answer.out.isEmpty());
@@ -99,8 +86,8 @@ class CliPolicyTest : public QObject {
 
   void a_planned_job_shows_who_is_bypassed() {
     for (const char* option : {"--attention-backend", "--attention_backend"}) {
-      const Answer answer = run({"plan", "flux.1-dev", "--steps", "1", "--target", "rtx-4090", "--overrides", "sdnq",
-                                 option, "sage", "--json"});
+      const Answer answer = run_attnctl({"plan", "flux.1-dev", "--steps", "1", "--target", "rtx-4090", "--overrides",
+                                         "sdnq", option, "sage", "--json"});
       QCOMPARE(answer.code, 0);
       const json got = answer.parsed();
       int bypassed = 0;
@@ -116,14 +103,14 @@ class CliPolicyTest : public QObject {
         QCOMPARE(decision["bypassed"].get<bool>(), decision["role"] == "transformer");
       }
     }
-    const Answer native = run({"plan", "flux.1-dev", "--steps", "1", "--target", "rtx-4090", "--overrides", "sdnq",
-                               "--attention-backend", "native", "--json"});
+    const Answer native = run_attnctl({"plan", "flux.1-dev", "--steps", "1", "--target", "rtx-4090", "--overrides",
+                                       "sdnq", "--attention-backend", "native", "--json"});
     for (const json& route : native.parsed()["routes"]) QVERIFY(!route["bypassed"].get<bool>());
   }
 
   void a_computed_call_runs_what_is_reported() {
-    const Answer answer =
-        run({"run", "q[1,2,256,64]", "fp16", "--target", "h100", "--attention-backend", "flash3", "--debug", "--json"});
+    const Answer answer = run_attnctl(
+        {"run", "q[1,2,256,64]", "fp16", "--target", "h100", "--attention-backend", "flash3", "--debug", "--json"});
     QCOMPARE(answer.code, 0);
     const json route = answer.parsed()["routes"][0];
     QCOMPARE(route["executed"], json("_flash_3_hub"));
@@ -135,30 +122,32 @@ class CliPolicyTest : public QObject {
 
   void a_choice_never_falls_back_in_silence() {
     const QStringList job{"plan", "flux.1-dev", "--steps", "1", "--target", "rtx-4090", "--json"};
-    const Answer strict = run(job + QStringList{"--attention-backend", "flash3"});
+    const Answer strict = run_attnctl(job + QStringList{"--attention-backend", "flash3"});
     QCOMPARE(strict.code, 1);
     QVERIFY2(strict.err.contains("flash3 needs compute capability 9.0 or later and below 10.0") &&
                  strict.err.contains("nothing ran"),
              qPrintable(strict.err));
     QVERIFY(strict.out.isEmpty());
-    const Answer lenient = run(job + QStringList{"--attention-backend", "flash3", "--strict", "transformer=off"});
+    const Answer lenient =
+        run_attnctl(job + QStringList{"--attention-backend", "flash3", "--strict", "transformer=off"});
     QCOMPARE(lenient.code, 0);
     QVERIFY2(lenient.err.contains("flash3 needs compute capability"), qPrintable(lenient.err));
-    const Answer masked =
-        run({"explain", "q[1,24,4608,128]", "mask=bool", "--target", "rtx-4090", "--attention-backend", "sage"});
+    const Answer masked = run_attnctl(
+        {"explain", "q[1,24,4608,128]", "mask=bool", "--target", "rtx-4090", "--attention-backend", "sage"});
     QCOMPARE(masked.code, 1);
     QVERIFY(masked.err.contains("sage declines the call: takes no attn_mask"));
-    const Answer unet = run({"plan", "sdxl", "--steps", "1", "--target", "rtx-4090", "--attention-backend", "cudnn"});
+    const Answer unet =
+        run_attnctl({"plan", "sdxl", "--steps", "1", "--target", "rtx-4090", "--attention-backend", "cudnn"});
     QCOMPARE(unet.code, 1);
     QVERIFY(unet.err.contains("U-Net, which has no attention setter"));
   }
 
   void case_21_a_role_that_was_chosen_is_strict_and_the_others_are_not() {
     const QStringList job{"plan", "flux.1-dev", "--steps", "1", "--target", "h100", "--json"};
-    const Answer chosen = run(job + QStringList{"--attention-backend", "te=sage"});
+    const Answer chosen = run_attnctl(job + QStringList{"--attention-backend", "te=sage"});
     QCOMPARE(chosen.code, 1);
     QVERIFY(chosen.err.contains("explicit per role") && chosen.err.contains("te calls torch's attention"));
-    const Answer all = run(job + QStringList{"--attention-backend", "sage"});
+    const Answer all = run_attnctl(job + QStringList{"--attention-backend", "sage"});
     QCOMPARE(all.code, 0);
     for (const json& decision : all.parsed()["attention"]) {
       if (decision["role"] == "te") QVERIFY(decision["reason"].get<std::string>().find("not supported by te") > 0);
@@ -166,12 +155,13 @@ class CliPolicyTest : public QObject {
   }
 
   void case_17_what_math_takes_is_said_before_it_runs() {
-    const Answer explained = run({"explain", "q[1,24,27280,128]", "--target", kCard, "--probe-result", "math-only"});
+    const Answer explained =
+        run_attnctl({"explain", "q[1,24,27280,128]", "--target", kCard, "--probe-result", "math-only"});
     QCOMPARE(explained.code, 0);
     QVERIFY2(explained.out.contains("math path needs 66.54 GiB (71443046400 bytes), more than the 15.92 GiB"),
              qPrintable(explained.out));
     const Answer planned =
-        run({"plan", "q[1,24,27280,128]", "--target", kCard, "--probe-result", "math-only", "--json"});
+        run_attnctl({"plan", "q[1,24,27280,128]", "--target", kCard, "--probe-result", "math-only", "--json"});
     QCOMPARE(planned.code, 0);
     QVERIFY(planned.err.startsWith("attnctl: only the math kernel runs on "));
     QVERIFY(planned.err.contains("66.54 GiB (71443046400 bytes) beyond its tensors, over the 15.92 GiB"));
@@ -180,14 +170,15 @@ class CliPolicyTest : public QObject {
     QVERIFY(math["over"].get<bool>());
     // A probe that could not run claims nothing.
     for (const char* result : {"unknown", "fused"}) {
-      const Answer quiet = run({"plan", "q[1,24,27280,128]", "--target", kCard, "--probe-result", result, "--json"});
+      const Answer quiet =
+          run_attnctl({"plan", "q[1,24,27280,128]", "--target", kCard, "--probe-result", result, "--json"});
       QVERIFY(quiet.err.isEmpty() && !quiet.parsed().contains("math_only"));
       QCOMPARE(quiet.parsed()["routes"][0]["kernel"], json("flash"));
     }
   }
 
   void case_17_switch_and_probe_stand_side_by_side() {
-    const json here = run({"policy", "auto", "--json"}).parsed();
+    const json here = run_attnctl({"policy", "auto", "--json"}).parsed();
     QCOMPARE(here["kernels"].size(), std::size_t{4});
     for (const json& row : here["kernels"]) {
       const bool runs = row["kernel"] == "flash" || row["kernel"] == "math";
@@ -195,14 +186,25 @@ class CliPolicyTest : public QObject {
       QVERIFY(row["switch"].get<bool>());
     }
     QCOMPARE(here["math_only"], json("not supported"));
-    const json elsewhere = run({"policy", "auto", "--target", "h100", "--json"}).parsed();
+    const json elsewhere = run_attnctl({"policy", "auto", "--target", "h100", "--json"}).parsed();
     for (const json& row : elsewhere["kernels"]) QCOMPARE(row["probe"], json("unknown"));
     QCOMPARE(elsewhere["math_only"], json("unknown"));
   }
 
+  void case_43_a_run_is_repeated_bit_for_bit() {
+    const Answer answer = run_attnctl({"run", "q[1,2,128,64]", "fp16", "--target", "h100", "--overrides", "sage",
+                                       "--repeat", "3", "--require-deterministic", "--json"});
+    QCOMPARE(answer.code, 0);
+    const json repeat = answer.parsed()["repeat"];
+    QCOMPARE(repeat.size(), std::size_t{1});
+    QVERIFY(repeat[0]["backend"] == "sage" && repeat[0]["identical"] == 3 && repeat[0]["deterministic"] == true);
+    QCOMPARE(repeat[0]["verdict"], json("bit-identical 3/3"));
+    QCOMPARE(run_attnctl({"run", "q[1,2,128,64]", "--repeat", "1"}).code, 2);
+  }
+
   void case_53_a_backend_that_owns_the_model_is_named() {
-    const Answer answer = run({"plan", "q[1,24,16384,128]", "--target", "h100", "--overrides", "sdnq", "--set",
-                               "sparse_attention_enabled=true", "--attention-backend", "flash3", "--json"});
+    const Answer answer = run_attnctl({"plan", "q[1,24,16384,128]", "--target", "h100", "--overrides", "sdnq", "--set",
+                                       "sparse_attention_enabled=true", "--attention-backend", "flash3", "--json"});
     QCOMPARE(answer.code, 0);
     const json sparse = answer.parsed()["sparse"];
     QCOMPARE(sparse["served"], json(0));

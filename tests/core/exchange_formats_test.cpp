@@ -57,7 +57,7 @@ std::vector<OptionSpec> specs() {
 }
 
 ProductionSettings defaults() {
-  ProductionSettings settings{specs(), {}, {}};
+  ProductionSettings settings{specs(), {}, {}, {}};
   for (const OptionSpec& spec : settings.specs) settings.values.put(spec.key, spec.fallback);
   return settings;
 }

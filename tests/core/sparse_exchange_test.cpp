@@ -16,7 +16,7 @@ namespace {
 ProductionSettings settings_with(std::vector<std::pair<std::string, OptionValue>> changes) {
   Registry registry;
   registry.set_original(test::reference_original());
-  ProductionSettings settings{option_specs(registry, test::target_of("cuda")), {}, {}};
+  ProductionSettings settings{option_specs(registry, test::target_of("cuda")), {}, {}, {}};
   for (const OptionSpec& spec : settings.specs) settings.values.put(spec.key, spec.fallback);
   for (auto& [key, value] : changes) settings.values.put(key, std::move(value));
   return settings;
