@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/compare/compare.h"
 
+#include "app/cli/accuracy_gate.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/job_options.h"
@@ -33,6 +34,7 @@ struct CompareCommand {
   SideOptions a;
   SideOptions b;
   std::string compute = "representatives";
+  AccuracyGate gate;
 };
 
 /// "sage,flash" are overrides; "overrides=sage; sdnq_attention_smooth_k=false; target=l40s" are pairs.
@@ -180,10 +182,15 @@ int run_compare(const CompareCommand& options, const Expected<app::ProfileLibrar
   const auto result = app::compare_chains(*schedule, **a, **b, compare);
   clear_progress_line();
   if (!result) return say(Exit::failed, result.error());
+  const auto quarantined = options.gate.judge(*result, **b);
+  if (!quarantined) return say(Exit::failed, quarantined.error());
   if (options.chain.json) {
-    print(result_json(*result, schedule->title));
+    Json json = result_json(*result, schedule->title);
+    if (options.gate.least_cosine > 0.0) json["quarantined"] = *quarantined;
+    print(json);
   } else {
     print_result(*result, schedule->title, compare.compute);
+    for (const std::string& sentence : *quarantined) std::cout << sentence << "\n" << std::flush;
   }
   if (result->outcome == app::JobOutcome::stopped) return say(Exit::failed, "stopped; the table holds what ran before");
   for (const app::CompareRow& row : result->rows) {
@@ -207,6 +214,7 @@ void add_compare(CLI::App& program, Command& command, const Profiles& profiles, 
   sub->add_option("--compute", options->compute, "none compares routes only")
       ->check(CLI::IsMember({"representatives", "none"}))
       ->capture_default_str();
+  options->gate.add(*sub);
   options->chain.add_target(*sub);
   sub->add_option("--set", options->chain.sets, "A setting of both sides")->type_name("K=V")->take_all();
   options->chain.add_json(*sub);

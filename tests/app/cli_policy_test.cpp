@@ -3,6 +3,7 @@
 #include "support/attnctl.h"
 #include "support/oracle.h"
 
+#include <QTemporaryDir>
 #include <QtTest>
 
 using attn::test::Answer;
@@ -200,6 +201,32 @@ class CliPolicyTest : public QObject {
     QVERIFY(repeat[0]["backend"] == "sage" && repeat[0]["identical"] == 3 && repeat[0]["deterministic"] == true);
     QCOMPARE(repeat[0]["verdict"], json("bit-identical 3/3"));
     QCOMPARE(run_attnctl({"run", "q[1,2,128,64]", "--repeat", "1"}).code, 2);
+  }
+
+  void case_51_a_backend_below_the_least_cosine_is_quarantined_there() {
+    QTemporaryDir folder;
+    const QString profile = folder.filePath("profile.json");
+    const auto compare = [&profile](const char* least, const char* target) {
+      return run_attnctl({"compare", "q[1,2,128,64]", "fp16", "--b", "sage", "--target", target, "--least-cosine",
+                          least, "--quarantine", profile, "--json"});
+    };
+    // No INT8 kernel is this exact.
+    const Answer judged = compare("1", "h100");
+    QVERIFY2(judged.code == 0, qPrintable(judged.err));
+    QCOMPARE(judged.parsed()["quarantined"].size(), std::size_t{1});
+    const auto chain_on = [&profile](const char* target) {
+      return run_attnctl({"plan", "flux.1-dev", "--steps", "1", "--target", target, "--import", profile, "--overrides",
+                          "sage", "--json"})
+          .parsed()["chain"];
+    };
+    QCOMPARE(chain_on("h100"), json("sdpa"));
+    QCOMPARE(chain_on("rtx-4090"), json("sage>sdpa"));
+    const Answer why =
+        run_attnctl({"explain", "q[1,2,4096,64]", "--target", "h100", "--import", profile, "--overrides", "sage"});
+    QVERIFY2(why.out.contains("quarantined: cosine 0.9") && why.out.contains("on cuda sm_90, below 1"),
+             qPrintable(why.out));
+    QCOMPARE(compare("0.5", "h100").parsed()["quarantined"].size(), std::size_t{0});  // measured anew, it is fine
+    QCOMPARE(chain_on("h100"), json("sage>sdpa"));
   }
 
   void case_53_a_backend_that_owns_the_model_is_named() {
