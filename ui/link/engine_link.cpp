@@ -43,6 +43,7 @@ void EngineLink::take(const EngineEvent& event) {
     case EngineEvent::Kind::setting_changed:
     case EngineEvent::Kind::pending_changed:
     case EngineEvent::Kind::target_changed:
+    case EngineEvent::Kind::attention_changed:
       break;
   }
   refresh_soon();
