@@ -312,13 +312,13 @@ class Training:
         while self.step < total:
             with shared_machine(self.yield_to):
                 loss, _ = self.one_step((total - self.step) / steps, 0.99)
-            if self.step % 20 == 0:
+            if self.step % 20 == 0 or self.step == total:
                 print(f"decay {total - self.step} left, loss {loss:.4f}", flush=True)
-        replace_file(self.release(), self.folder / "release.pt")
+                replace_file(self.release(), self.folder / "release.pt")
 
     def release(self) -> dict:
         """Averaged weights of the stage at work, final ones of the rest."""
-        kept = self.trained.state_dict()
+        kept = {name: tensor.clone() for name, tensor in self.trained.state_dict().items()}
         self.trained.load_state_dict(self.average)
         weights = {name: tensor.clone() for name, tensor in self.pipeline.state_dict().items()}
         self.trained.load_state_dict(kept)
