@@ -4,7 +4,7 @@
 #include "backends/sdpa/math_attention.h"
 #include "backends/sdpa/variants.h"
 #include "backends/simd/exact_kernel.h"
-#include "backends/simd/tiled_attention.h"
+#include "backends/simd/exact_tiles.h"
 
 #include <cstdio>
 #include <new>
@@ -67,7 +67,7 @@ class SdpaKernel final : public AttentionKernel {
       if (variant == SdpaVariant::math) {
         math_attention(call);
       } else {
-        tiled_attention(call, nullptr, ExactOperands(call), Arithmetic{});
+        exact_attention(call, nullptr);
       }
     } catch (const std::bad_alloc&) {
       result.failure = kOutOfMemory;
