@@ -3,6 +3,7 @@
 
 #include "core/engine/engine.h"
 #include "trace/routes/route_table.h"
+#include "ui/preview/preview_service.h"
 
 #include <QObject>
 #include <QString>
@@ -30,6 +31,7 @@ struct ModelInfo {
   QString name;    ///< "FLUX.1 dev"
   QString medium;  ///< "image", "video"
   std::vector<ModelInput> inputs;
+  bool draws = false;  ///< the bundled model: takes a PictureRequest instead of inputs, and makes a picture
 };
 
 /// How much of a run is computed.
@@ -39,6 +41,7 @@ struct RunRequest {
   QString model;
   std::map<QString, double> inputs;
   Work work = Work::planned;
+  std::optional<PictureRequest> picture;  ///< for a model that draws
 };
 
 struct RunProgress {
@@ -160,6 +163,7 @@ struct Services {
   ExportService& exports;
   LogFeed& log;
   SparseService& sparse;
+  PreviewService& pictures;
 };
 
 }  // namespace attn::ui

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/job_control.h"
 
+#include "app/gui/preview_service.h"
 #include "app/jobs/profile/profile_job.h"
 #include "app/jobs/profile/schedule.h"
 #include "trace/collector.h"
@@ -107,20 +108,23 @@ ui::ModelInfo model_info(const Profile& profile, const ProfileLibrary& library) 
   return info;
 }
 
-GuiJobControl::GuiJobControl(ProfileLibrary library, Engine& engine, RouteObserver& observer,
-                             trace::Collector& collector, QObject* parent)
+GuiJobControl::GuiJobControl(ProfileLibrary library, Engine& engine, const GuiPreviewService& pictures,
+                             RouteObserver& observer, trace::Collector& collector, QObject* parent)
     : ui::JobControl(parent),
       library_(std::move(library)),
       engine_(engine),
+      pictures_(pictures),
       observer_(observer),
       collector_(collector),
       postbox_(this) {
+  models_.push_back({GuiPreviewService::model_id(), GuiPreviewService::model_name(), "image", {}, true});
   for (const Profile& profile : library_.profiles()) models_.push_back(model_info(profile, library_));
 }
 
 GuiJobControl::~GuiJobControl() = default;
 
 Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
+  if (request.model == GuiPreviewService::model_id()) return draw(request);
   const Expected<const Profile*> profile = library_.find(ui::utf8_of(request.model));
   if (!profile) return fail(profile.error());
   ProfileInputs inputs;
@@ -130,6 +134,15 @@ Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
   ui::RunFacts facts = facts_of(*schedule);
   Expected<void> started = start(make_schedule_job(std::move(*schedule), compute_of(request.work), 0));
   if (started) last_run_ = std::move(facts);
+  return started;
+}
+
+Expected<void> GuiJobControl::draw(const ui::RunRequest& request) {
+  const ui::PictureRequest wanted = request.picture.value_or(pictures_.defaults());
+  Expected<std::unique_ptr<Job>> job = pictures_.job(wanted);
+  if (!job) return fail(job.error());
+  Expected<void> started = start(std::move(*job));
+  if (started) last_run_ = pictures_.facts(wanted);
   return started;
 }
 

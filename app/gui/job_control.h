@@ -15,14 +15,16 @@ class Collector;
 
 namespace attn::app {
 
-/// Runs profile jobs for the window. All members are the GUI thread's; the job has its own.
+class GuiPreviewService;
+
+/// Runs profile jobs and generations for the window. All members are the GUI thread's; the job has its own.
 class GuiJobControl final : public ui::JobControl {
   Q_OBJECT
 
  public:
   /// Everything referred to outlives this. `observer` is fed by the job's thread.
-  GuiJobControl(ProfileLibrary library, Engine& engine, RouteObserver& observer, trace::Collector& collector,
-                QObject* parent = nullptr);
+  GuiJobControl(ProfileLibrary library, Engine& engine, const GuiPreviewService& pictures, RouteObserver& observer,
+                trace::Collector& collector, QObject* parent = nullptr);
   ~GuiJobControl() override;
 
   [[nodiscard]] const std::vector<ui::ModelInfo>& models() const override { return models_; }
@@ -40,6 +42,7 @@ class GuiJobControl final : public ui::JobControl {
   [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job) { return start(std::move(job), Showing()); }
 
   [[nodiscard]] const ProfileLibrary& library() const noexcept { return library_; }
+  [[nodiscard]] const GuiPreviewService& pictures() const noexcept { return pictures_; }
   /// What the last run() published.
   [[nodiscard]] const ui::RunFacts& last_run() const noexcept { return last_run_; }
 
@@ -48,9 +51,12 @@ class GuiJobControl final : public ui::JobControl {
   void run_begins();
 
  private:
+  [[nodiscard]] Expected<void> draw(const ui::RunRequest& request);
+
   ProfileLibrary library_;
   std::vector<ui::ModelInfo> models_;
   Engine& engine_;
+  const GuiPreviewService& pictures_;
   RouteObserver& observer_;
   trace::Collector& collector_;
   ui::RunFacts last_run_;

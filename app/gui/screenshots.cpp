@@ -8,6 +8,8 @@
 #include "ui/control_panel/control_panel.h"
 #include "ui/export/export_dialog.h"
 #include "ui/main_window/main_window.h"
+#include "ui/preview/picture_form.h"
+#include "ui/preview/preview_panel.h"
 #include "ui/route_table/route_panel.h"
 #include "ui/sparse/sweep_page.h"
 #include "ui/workload_panel/workload_panel.h"
@@ -135,6 +137,39 @@ class Session {
     return small && bench_.engine().set_all({{"sparse_attention_enabled", false}}).has_value();
   }
 
+  /// The bundled model: its form, a picture that forms, and one compared with a kept one.
+  bool drawing() {
+    if (!override_with({}) || !window_.workload().choose_model("shapes")) return false;
+    if (!take(window_, "preview-first")) return false;
+    if (!bench_.services().pictures.missing().isEmpty()) return true;  // which is what there is to see
+    ui::PictureRequest request = bench_.services().pictures.defaults();
+    request.prompt = "a large red circle left of a small blue star on a green background";
+    request.seed = 7;
+    window_.workload().form().set_request(request);
+    window_.workload().run();
+    const auto halfway = [this] {
+      const ui::PreviewFrame frame = bench_.services().pictures.frame();
+      return frame.step >= frame.steps / 2 || !bench_.jobs().running();
+    };
+    if (!wait_for(halfway) || !take(window_, "preview-drawing") || !drawn()) return false;
+    window_.preview().keep_baseline();
+    if (!override_with({"SDNQ attention"})) return false;
+    request.steps = 10;
+    window_.workload().form().set_request(request);
+    window_.workload().run();
+    if (!drawn()) return false;
+    auto* modes = window_.preview().findChild<QTabBar*>("preview_modes");
+    if (!wait_for([modes] { return modes->currentIndex() == 1; })) return false;
+    if (!take(window_, "preview")) return false;
+    window_.arrange({1280, 720});
+    const bool small = take(window_, "preview-1280x720");
+    window_.arrange({1680, 1050});
+    modes->setCurrentIndex(2);
+    const bool difference = take(window_.preview(), "preview-difference");
+    modes->setCurrentIndex(0);
+    return small && difference && window_.workload().choose_model("flux.1-dev");
+  }
+
   bool export_dialog() {
     QTemporaryDir place;
     const QString file = place.filePath("config.json");
@@ -163,6 +198,10 @@ class Session {
     window_.workload().run();
     return wait_for([this] { return !bench_.jobs().running(); }) &&
            wait_for([this] { return window_.routes().model().rowCount() > 0; });
+  }
+
+  bool drawn() {
+    return wait_for([this] { return !bench_.jobs().running() && window_.preview().picture().is_there(); });
   }
 
   void select(const QString& role) {
@@ -227,7 +266,7 @@ int take_screenshots(const QString& folder, const QString& theme_name, int scale
   theme.choose(theme_name == "dark" ? ui::ThemeChoice::dark : ui::ThemeChoice::light);
   Session session(**bench, theme, folder, QStringLiteral("-%1-%2x.png").arg(theme_name).arg(scale));
   const bool done = session.first_start() && session.finished_run() && session.sparse() && session.export_dialog() &&
-                    session.pending();
+                    session.pending() && session.drawing();
   return done ? 0 : 1;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/sparse_service.h"
 
+#include "app/gui/preview_service.h"
 #include "app/gui/sweep_job.h"
 #include "app/jobs/profile/profile_job.h"
 #include "app/jobs/sparse/headline.h"
@@ -50,13 +51,16 @@ GuiSparseService::GuiSparseService(Engine& engine, GuiJobControl& jobs, const tr
       collector_(collector),
       selections_(selections),
       postbox_(this) {
-  for (const Profile& profile : jobs_.library().profiles()) {
-    // The key that the stage would be asked with, made the way a generation makes it.
+  // The key that the stage would be asked with, made the way a generation makes it.
+  const auto add = [this](const QString& id, const QString& name, const PipelineInfo& pipeline) {
     GenerationContext context;
-    context.begin(PipelineInfo{profile.pipeline(), profile.class_in("transformer"), profile.class_in("unet"),
-                               profile.architecture()},
-                  1);
-    models_.push_back({ui::text_of(profile.id()), ui::text_of(profile.name()), *context.model()});
+    context.begin(pipeline, 1);
+    models_.push_back({id, name, *context.model()});
+  };
+  add(GuiPreviewService::model_id(), GuiPreviewService::model_name(), jobs_.pictures().pipeline());
+  for (const Profile& profile : jobs_.library().profiles()) {
+    add(ui::text_of(profile.id()), ui::text_of(profile.name()),
+        {profile.pipeline(), profile.class_in("transformer"), profile.class_in("unet"), profile.architecture()});
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/workbench.h"
 
+#include "app/jobs/pipeline/shapes_model.h"
 #include "app/jobs/resources.h"
 #include "app/jobs/sparse/threads.h"
 #include "app/jobs/targets/targets.h"
@@ -25,17 +26,19 @@ Expected<ProfileLibrary> load_library() {
 
 }  // namespace
 
-Expected<std::unique_ptr<Workbench>> Workbench::open(const std::string& target) {
+Expected<std::unique_ptr<Workbench>> Workbench::open(const std::string& target, std::filesystem::path model) {
   Expected<ProfileLibrary> library = load_library();
   if (!library) return fail(library.error());
   Expected<std::vector<Target>> targets = load_targets();
   if (!targets) return fail(targets.error());
   Expected<Target> first = find_target(target);
   if (!first) return fail(first.error());
-  return std::unique_ptr<Workbench>(new Workbench(std::move(*library), std::move(*targets), std::move(*first)));
+  if (model.empty()) model = ShapesModel::bundled();
+  return std::unique_ptr<Workbench>(new Workbench(std::move(*library), std::move(*targets), std::move(*first), model));
 }
 
-Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target first)
+Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target first,
+                     const std::filesystem::path& model)
     : targets_(std::move(targets)),
       engine_(
           make_registry(), std::move(first), [this](const LogLine& line) { log_.push(line); }, on_all_threads()),
@@ -45,7 +48,8 @@ Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target
                          .sink = [this](const LogLine& line) { log_.push(line); },
                          .on_change = [this] { trace_.announce(); }}),
       exports_(engine_),
-      jobs_(std::move(library), engine_, selections_, collector_),
+      pictures_(engine_, model),
+      jobs_(std::move(library), engine_, pictures_, selections_, collector_),
       sparse_(engine_, jobs_, collector_, selections_) {
   trace_.watch(&collector_);
   QObject::connect(&jobs_, &GuiJobControl::run_begins, &jobs_, [this] { selections_.clear(); });
@@ -59,6 +63,6 @@ Workbench::~Workbench() {
   trace_.watch(nullptr);
 }
 
-ui::Services Workbench::services() { return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_}; }
+ui::Services Workbench::services() { return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_}; }
 
 }  // namespace attn::app

@@ -3,6 +3,7 @@
 
 #include "app/gui/export_service.h"
 #include "app/gui/job_control.h"
+#include "app/gui/preview_service.h"
 #include "app/gui/selection_keeper.h"
 #include "app/gui/sparse_service.h"
 #include "app/gui/trace_source.h"
@@ -10,6 +11,7 @@
 #include "ui/log/log_feed.h"
 #include "ui/services.h"
 
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -30,8 +32,10 @@ class GuiTargets final : public ui::TargetList {
 class Workbench {
  public:
   /// Reads profiles and targets. Error: a sentence that names the file. `target` is the machine to begin with; a name
-  /// that is not in the list is an error too.
-  [[nodiscard]] static Expected<std::unique_ptr<Workbench>> open(const std::string& target = "rtx-3090");
+  /// that is not in the list is an error too. `model` is the folder of the model that draws, empty: the bundled one;
+  /// what is missing in it is said in the window.
+  [[nodiscard]] static Expected<std::unique_ptr<Workbench>> open(const std::string& target = "rtx-3090",
+                                                                 std::filesystem::path model = {});
   ~Workbench();
   Workbench(const Workbench&) = delete;
   Workbench& operator=(const Workbench&) = delete;
@@ -41,7 +45,7 @@ class Workbench {
   [[nodiscard]] GuiJobControl& jobs() noexcept { return jobs_; }
 
  private:
-  Workbench(ProfileLibrary library, std::vector<Target> targets, Target first);
+  Workbench(ProfileLibrary library, std::vector<Target> targets, Target first, const std::filesystem::path& model);
 
   ui::LogFeed log_;
   GuiTargets targets_;
@@ -53,6 +57,7 @@ class Workbench {
   trace::Collector collector_;
   std::shared_ptr<void> rebuild_watch_;
   GuiExportService exports_;
+  GuiPreviewService pictures_;
   GuiJobControl jobs_;
   GuiSparseService sparse_;
 };

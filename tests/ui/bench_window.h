@@ -57,8 +57,9 @@ class LatchJob final : public app::Job {
 /// The real window over the real engine, backends, trace and jobs.
 class BenchWindow {
  public:
-  explicit BenchWindow(ui::Theme& theme, std::unique_ptr<QSettings> settings = nullptr) {
-    auto opened = app::Workbench::open();
+  /// `model` is a folder with another model that draws than the bundled one.
+  explicit BenchWindow(ui::Theme& theme, std::unique_ptr<QSettings> settings = nullptr, const QString& model = {}) {
+    auto opened = app::Workbench::open("rtx-3090", model.toStdString());
     if (!opened) qFatal("%s", opened.error().c_str());
     bench = std::move(*opened);
     window = std::make_unique<ui::MainWindow>(bench->services(), theme, std::move(settings));

@@ -11,6 +11,8 @@
 #include "ui/log/log_panel.h"
 #include "ui/main_window/status_line.h"
 #include "ui/panel/panel_title.h"
+#include "ui/preview/picture_form.h"
+#include "ui/preview/preview_panel.h"
 #include "ui/route_table/route_panel.h"
 #include "ui/sparse/sweep_page.h"
 #include "ui/step_chart/step_chart.h"
@@ -73,7 +75,7 @@ void MainWindow::make_center() {
   auto* column = new QVBoxLayout(center);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  workload_ = new WorkloadPanel(services_.jobs, theme_, center);
+  workload_ = new WorkloadPanel(services_.jobs, services_.pictures, theme_, center);
   routes_ = new RoutePanel(selection_, theme_, center);
   center_ = new QSplitter(Qt::Vertical, center);
   center_->setHandleWidth(1);
@@ -138,13 +140,15 @@ void MainWindow::make_docks() {
   explain_ = new ExplainPanel(link_, selection_, theme_, route_pages);
   block_mask_ = new BlockMaskPanel(sparse_, theme_, route_pages);
   route_pages->addWidget(explain_);
+  preview_ = new PreviewPanel(services_.pictures, services_.jobs, theme_, route_pages);
   route_pages->addWidget(block_mask_);
+  route_pages->addWidget(preview_);
   auto* route_title = new PanelTitle(tr("Explain"), theme_, this);
-  route_tabs_ = route_title->use_tabs({tr("Explain"), tr("Block mask")});
+  route_tabs_ = route_title->use_tabs({tr("Explain"), tr("Block mask"), tr("Preview")});
   route_tabs_->setObjectName("route_tabs");
   connect(route_tabs_, &QTabBar::currentChanged, route_pages, &QStackedWidget::setCurrentIndex);
-  route_dock_ =
-      make_dock("explain_dock", tr("Explain and block mask"), route_pages, route_title, Qt::RightDockWidgetArea);
+  route_dock_ = make_dock("explain_dock", tr("Explain, block mask and preview"), route_pages, route_title,
+                          Qt::RightDockWidgetArea);
 
   log_ = new LogPanel(services_.log, theme_, this);
   auto* log_title = new PanelTitle(tr("Trace log"), theme_, this);
@@ -236,6 +240,7 @@ void MainWindow::make_menus() {
   QMenu* view = menuBar()->addMenu(tr("&View"));
   for (QDockWidget* dock : docks_) view->addAction(dock->toggleViewAction());
   add(view, tr("&Block mask"), QKeySequence(tr("Ctrl+M")), [this] { show_block_mask(); });
+  add(view, tr("&Preview"), QKeySequence(tr("Ctrl+Shift+P")), [this] { show_preview(); });
   add(view, tr("Budget &sweep"), QKeySequence(tr("Ctrl+Shift+S")), [this] { show_sweep(); });
   view->addSeparator();
   make_theme_menu(view->addMenu(tr("&Theme")));
@@ -280,6 +285,33 @@ void MainWindow::connect_panels() {
   const auto steps = request.inputs.find("steps");
   workload(request.model, steps == request.inputs.end() ? 0 : static_cast<int>(steps->second));
   stop_->setEnabled(false);
+  connect_preview();
+}
+
+void MainWindow::connect_preview() {
+  connect(workload_, &WorkloadPanel::workload_changed, this, [this](const QString&, int) {
+    if (workload_->draws() != drew_) route_tabs_->setCurrentIndex(workload_->draws() ? 2 : 0);
+    drew_ = workload_->draws();
+  });
+  connect(workload_, &WorkloadPanel::ran, this, [this](bool running) {
+    if (running && workload_->draws()) show_preview();
+  });
+  connect(preview_, &PreviewPanel::baseline_kept, this, [this] { workload_->form().keep_seed(); });
+  connect(preview_, &PreviewPanel::settings_opened, this, &MainWindow::take_picture_settings);
+}
+
+void MainWindow::take_picture_settings(const MadePicture& made) {
+  for (const ModelInfo& model : services_.jobs.models()) {
+    if (model.draws) workload_->choose_model(model.id);
+  }
+  workload_->form().set_request(made.request);
+  workload_->form().keep_seed();
+  for (const Target& target : services_.targets.targets()) {
+    const bool wanted = text_of(target.name) == made.target && target.name != services_.engine.target().name;
+    if (wanted) link_.set_target(target);
+  }
+  const Expected<bool> set = services_.engine.set_all(made.settings);
+  if (!set) preview_->say_problem(text_of(set.error()));
 }
 
 void MainWindow::take_run() {
@@ -353,6 +385,12 @@ void MainWindow::show_block_mask() {
   route_dock_->show();
   route_dock_->raise();
   route_tabs_->setCurrentIndex(1);
+}
+
+void MainWindow::show_preview() {
+  route_dock_->show();
+  route_dock_->raise();
+  route_tabs_->setCurrentIndex(2);
 }
 
 void MainWindow::show_sweep() { charts_->setCurrentIndex(1); }

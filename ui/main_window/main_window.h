@@ -26,6 +26,7 @@ class ExportDialog;
 class ImportDialog;
 class LogPanel;
 class PanelTitle;
+class PreviewPanel;
 class RoutePanel;
 class StatusLine;
 class StepChart;
@@ -49,8 +50,10 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] LogPanel& log() noexcept { return *log_; }
   [[nodiscard]] BlockMaskPanel& block_mask() noexcept { return *block_mask_; }
   [[nodiscard]] SweepPage& sweep() noexcept { return *sweep_; }
+  [[nodiscard]] PreviewPanel& preview() noexcept { return *preview_; }
   /// Brings the panel to the front, wherever it is.
   void show_block_mask();
+  void show_preview();
   void show_sweep();
   /// The default arrangement for a window of this size.
   void arrange(QSize size);
@@ -73,6 +76,8 @@ class MainWindow final : public QMainWindow {
   void make_menus();
   void make_theme_menu(QMenu* menu);
   void connect_panels();
+  void connect_preview();
+  void take_picture_settings(const MadePicture& made);
   void take_run();
   void show_export();
   void show_import();
@@ -87,6 +92,7 @@ class MainWindow final : public QMainWindow {
   EngineLink link_;
   RouteSelection selection_;
   SparseContext sparse_;
+  bool drew_ = false;  ///< the workload last chosen makes pictures
   std::uint64_t shown_revision_ = ~std::uint64_t{0};
 
   ChainBar* chain_bar_ = nullptr;
@@ -97,6 +103,7 @@ class MainWindow final : public QMainWindow {
   ExplainPanel* explain_ = nullptr;
   BlockMaskPanel* block_mask_ = nullptr;
   SweepPage* sweep_ = nullptr;
+  PreviewPanel* preview_ = nullptr;
   QTabBar* charts_ = nullptr;
   QTabBar* route_tabs_ = nullptr;
   QDockWidget* route_dock_ = nullptr;

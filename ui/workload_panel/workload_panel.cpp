@@ -5,6 +5,7 @@
 #include "ui/panel/elided_label.h"
 #include "ui/panel/flow_layout.h"
 #include "ui/panel/panel_title.h"
+#include "ui/preview/picture_form.h"
 
 #include <QComboBox>
 #include <QCompleter>
@@ -30,8 +31,8 @@ bool is_rare(const ModelInput& input) {
 
 }  // namespace
 
-WorkloadPanel::WorkloadPanel(JobControl& jobs, const Theme& theme, QWidget* parent)
-    : QWidget(parent), jobs_(jobs), theme_(theme) {
+WorkloadPanel::WorkloadPanel(JobControl& jobs, const PreviewService& pictures, const Theme& theme, QWidget* parent)
+    : QWidget(parent), jobs_(jobs), theme_(theme), form_(new PictureForm(pictures, theme, this)) {
   setObjectName("workload_panel");
   set_look(this, "panel");
   make_header();
@@ -42,13 +43,12 @@ WorkloadPanel::WorkloadPanel(JobControl& jobs, const Theme& theme, QWidget* pare
     say(title, "dim");
     show_running(true);
   });
+  connect(form_, &PictureForm::steps_changed, this, &WorkloadPanel::tell_workload);
   connect(&jobs_, &JobControl::progressed, this, &WorkloadPanel::show_progress);
   connect(&jobs_, &JobControl::ended, this, &WorkloadPanel::show_end);
   choose_model("flux.1-dev");
   show_inputs();
   show_running(false);
-  say(jobs_.models().empty() ? tr("No model profile was found.") : tr("Ready. Run plans every call of one generation."),
-      "dim");
 }
 
 void WorkloadPanel::make_header() {
@@ -113,6 +113,7 @@ void WorkloadPanel::make_body() {
   body->setContentsMargins(12, 8, 12, 8);
   body->setSpacing(8);
   flow_ = new FlowLayout(14, 6);
+  body->addWidget(form_);
   body->addLayout(flow_);
   more_ = new QToolButton(this);
   more_->setObjectName("more_inputs");
@@ -137,11 +138,19 @@ const ModelInfo* WorkloadPanel::model() const {
   return model_->currentIndex() >= 0 && at < jobs_.models().size() ? &jobs_.models()[at] : nullptr;
 }
 
+bool WorkloadPanel::draws() const { return model() != nullptr && model()->draws; }
+
 void WorkloadPanel::show_inputs() {
   const ModelInfo* info = model();
   for (const Input& input : inputs_) delete input.cell;
   inputs_.clear();
   flow_->removeWidget(more_);
+  if (!jobs_.running()) {
+    say(info == nullptr ? tr("No model profile was found.")
+        : info->draws   ? tr("Ready. Run draws the picture, every attention call through the chain.")
+                        : tr("Ready. Run plans every call of one generation."),
+        "dim");
+  }
   if (info == nullptr) return;
   // The common ones first, in the order people say them.
   std::vector<ModelInput> ordered = info->inputs;
@@ -185,6 +194,8 @@ void WorkloadPanel::show_inputs() {
     inputs_.push_back({input.key, cell, spin, input.value, is_rare(input)});
   }
   more_->setVisible(more_placed);
+  form_->setVisible(draws());
+  work_->setVisible(!draws());
   show_more(more_->isChecked());
   tell_workload();
 }
@@ -192,6 +203,7 @@ void WorkloadPanel::show_inputs() {
 void WorkloadPanel::tell_workload() {
   const RunRequest wanted = request();
   const auto steps = wanted.inputs.find("steps");
+  if (draws()) return emit workload_changed(wanted.model, form_->steps());
   emit workload_changed(wanted.model, steps == wanted.inputs.end() ? 0 : static_cast<int>(steps->second));
 }
 
@@ -229,12 +241,14 @@ RunRequest WorkloadPanel::request() const {
   RunRequest request;
   if (const ModelInfo* info = model()) request.model = info->id;
   for (const Input& input : inputs_) request.inputs[input.key] = input.spin->value();
+  if (draws()) request.picture = form_->request();
   request.work = static_cast<Work>(work_->currentData().toInt());
   return request;
 }
 
 void WorkloadPanel::run() {
   if (jobs_.running() || model() == nullptr) return;
+  if (draws()) form_->draw_seed();
   const Expected<void> started = jobs_.run(request());
   if (!started) say(text_of(started.error()), "bad");
 }
@@ -251,6 +265,7 @@ void WorkloadPanel::show_running(bool running) {
   stop_->setEnabled(running);
   model_->setEnabled(!running);
   work_->setEnabled(!running);
+  form_->setEnabled(!running);
   for (const Input& input : inputs_) input.spin->setEnabled(!running);
   emit ran(running);
 }
@@ -303,6 +318,7 @@ void WorkloadPanel::save(QSettings& settings) const {
   settings.setValue("workload/model", model_->currentData());
   settings.setValue("workload/work", work_->currentData());
   settings.setValue("workload/more", more_->isChecked());
+  form_->save(settings);
 }
 
 void WorkloadPanel::restore(const QSettings& settings) {
@@ -310,6 +326,7 @@ void WorkloadPanel::restore(const QSettings& settings) {
   const int work = work_->findData(settings.value("workload/work", 0).toInt());
   if (work >= 0) work_->setCurrentIndex(work);
   more_->setChecked(settings.value("workload/more", false).toBool());
+  form_->restore(settings);
 }
 
 }  // namespace attn::ui

@@ -21,6 +21,7 @@ namespace attn::ui {
 
 class ElidedLabel;
 class FlowLayout;
+class PictureForm;
 
 /// Chooses and runs a job. The panel holds the model's inputs and the progress; header() is the row with Run, Stop,
 /// the model and how much is computed, for the tool bar.
@@ -28,7 +29,7 @@ class WorkloadPanel final : public QWidget {
   Q_OBJECT
 
  public:
-  WorkloadPanel(JobControl& jobs, const Theme& theme, QWidget* parent = nullptr);
+  WorkloadPanel(JobControl& jobs, const PreviewService& pictures, const Theme& theme, QWidget* parent = nullptr);
 
   [[nodiscard]] QWidget* header() noexcept { return header_; }
   void run();
@@ -39,6 +40,9 @@ class WorkloadPanel final : public QWidget {
   /// False: the model has no such input.
   bool set_input(const QString& key, double value);
   [[nodiscard]] RunRequest request() const;
+  /// The form of the model that draws.
+  [[nodiscard]] PictureForm& form() noexcept { return *form_; }
+  [[nodiscard]] bool draws() const;
 
   void save(QSettings& settings) const;
   void restore(const QSettings& settings);
@@ -77,6 +81,7 @@ class WorkloadPanel final : public QWidget {
   QComboBox* model_;
   QComboBox* work_;
   FlowLayout* flow_;
+  PictureForm* form_;
   QToolButton* more_;
   std::vector<Input> inputs_;
   QProgressBar* bar_;
