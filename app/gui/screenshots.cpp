@@ -149,7 +149,7 @@ class Session {
     window_.workload().run();
     const auto halfway = [this] {
       const ui::PreviewFrame frame = bench_.services().pictures.frame();
-      return frame.step >= frame.steps / 2 || !bench_.jobs().running();
+      return (frame.step > 0 && frame.step >= frame.steps / 2) || !bench_.jobs().running();
     };
     if (!wait_for(halfway) || !take(window_, "preview-drawing") || !drawn()) return false;
     window_.preview().keep_baseline();

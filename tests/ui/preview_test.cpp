@@ -46,7 +46,7 @@ class DrawingWindow : public BenchWindow {
   }
   [[nodiscard]] PreviewPanel& panel() const { return window->preview(); }
   [[nodiscard]] PictureView& view() const { return window->preview().view(); }
-  [[nodiscard]] QString text(const char* label) const { return find<QLabel>(label)->text(); }
+  [[nodiscard]] QString text(const char* label) const { return find<QLabel>(label)->text().replace(QChar::Nbsp, ' '); }
   void press(const char* button) const { click(find<QPushButton>(button)); }
   /// Runs and waits for the picture; false when none came.
   [[nodiscard]] bool draw() const {
@@ -89,6 +89,7 @@ class PreviewTest : public QObject {
     QTest::keyClicks(prompt, "a re");
     auto* words = prompt->completer()->popup();
     QTRY_VERIFY(words->isVisible());
+    QVERIFY2(!b.find<QLabel>("prompt_problem")->isVisible(), "a word that is being typed is not wrong yet");
     QCOMPARE(words->model()->rowCount(), 1);
     QTest::keyClick(words, Qt::Key_Return);
     QTRY_COMPARE(prompt->toPlainText(), QString("a red "));
@@ -110,6 +111,7 @@ class PreviewTest : public QObject {
     prompt->setFocus();
     prompt->selectAll();
     QTest::keyClicks(prompt, "a redd, Star");
+    QTest::keyClick(prompt, Qt::Key_Escape);
     QCOMPARE(prompt->unknown(), (QList<std::pair<int, int>>{{2, 6}}));
     QCOMPARE(prompt->extraSelections().size(), 1);
     auto* problem = b.find<QLabel>("prompt_problem");

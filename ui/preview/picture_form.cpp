@@ -26,6 +26,7 @@ constexpr int kSmallest = 64;
 constexpr int kLargest = 512;
 constexpr int kMultiple = 8;
 constexpr int kMostSteps = 1000;
+constexpr int kRow = 27;  // of every cell, so that a line of them stands on one line
 constexpr std::array kDtypes{DType::float32, DType::float16, DType::bfloat16};
 constexpr const char* kFirstPrompt = "a large red circle left of a small blue star on a green background";
 
@@ -67,7 +68,7 @@ void PictureForm::make_prompt() {
 
 void PictureForm::check_prompt() {
   const QString problem =
-      service_.missing().isEmpty() ? service_.prompt_problem(prompt_->prompt()) : service_.missing();
+      service_.missing().isEmpty() ? service_.prompt_problem(prompt_->settled_prompt()) : service_.missing();
   problem_->setText(problem);
   problem_->setVisible(!problem.isEmpty());
   updateGeometry();
@@ -75,6 +76,7 @@ void PictureForm::check_prompt() {
 
 QWidget* PictureForm::cell(const QString& label, QWidget* field) {
   auto* made = new QWidget(this);
+  made->setFixedHeight(kRow);
   auto* row = new QHBoxLayout(made);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(6);
@@ -89,6 +91,15 @@ QWidget* PictureForm::cell(const QString& label, QWidget* field) {
   return made;
 }
 
+QWidget* PictureForm::size_cell(const QString& label, QSpinBox* width, QSpinBox* height) {
+  QWidget* made = cell(label, width);
+  auto* times = new QLabel(QStringLiteral("×"), made);
+  set_look(times, "dim");
+  made->layout()->addWidget(times);
+  made->layout()->addWidget(height);
+  return made;
+}
+
 QSpinBox* PictureForm::number(const char* name, const QString& label, int low, int high, int step, const QString& tip) {
   auto* spin = new QSpinBox(this);
   spin->setObjectName(name);
@@ -96,7 +107,7 @@ QSpinBox* PictureForm::number(const char* name, const QString& label, int low, i
   spin->setRange(low, high);
   spin->setSingleStep(step);
   spin->setAlignment(Qt::AlignRight);
-  spin->setFixedWidth(62);
+  spin->setFixedWidth(58);
   spin->setToolTip(tip);
   if (step == kMultiple) {  // sizes go in whole patches
     connect(spin, &QSpinBox::editingFinished, spin,
@@ -141,14 +152,12 @@ void PictureForm::make_common() {
   seed_->setAccessibleName(tr("Seed"));
   seed_->setToolTip(tr("Of the noise. The same seed and settings give the same picture, bit for bit."));
   seed_->setValidator(new QRegularExpressionValidator(QRegularExpression("[0-9]{1,20}"), seed_));
-  seed_->setFixedWidth(104);
-  set_look(seed_, "field");
+  seed_->setFixedWidth(90);
   random_ = new QCheckBox(tr("random"), this);
   random_->setObjectName("picture_random");
   random_->setToolTip(tr("Draw another seed for every run; the one that was used is shown"));
   connect(random_, &QCheckBox::toggled, this, [this](bool on) { seed_->setReadOnly(on); });
-  cell(tr("Width"), width_);
-  cell(tr("Height"), height_);
+  size_cell(tr("Size"), width_, height_);
   cell(tr("Steps"), steps_);
   cell(tr("Guidance"), guidance_);
   auto* seed = cell(tr("Seed"), seed_);
@@ -171,8 +180,8 @@ void PictureForm::make_second() {
   upscale_ = choice("second_upscale", tr("What is enlarged"), {tr("latent"), tr("image")},
                     tr("Latent: quick and softer. Image: decoded, enlarged bicubically and encoded again."));
   cell({}, second_);
-  second_cells_ = {cell(tr("to width"), second_width_), cell(tr("height"), second_height_),
-                   cell(tr("steps"), second_steps_), cell(tr("strength"), strength_), cell(tr("enlarge"), upscale_)};
+  second_cells_ = {size_cell(tr("to"), second_width_, second_height_), cell(tr("steps"), second_steps_),
+                   cell(tr("strength"), strength_), cell(tr("enlarge"), upscale_)};
   connect(second_, &QCheckBox::toggled, this, &PictureForm::show_second);
 }
 
@@ -181,7 +190,7 @@ void PictureForm::make_rare() {
   more_->setObjectName("picture_more");
   more_->setCheckable(true);
   more_->setFocusPolicy(Qt::StrongFocus);
-  more_->setFixedHeight(24);
+  more_->setFixedHeight(kRow);
   set_look(more_, "dim");
   flow_->addWidget(more_);
   connect(more_, &QToolButton::toggled, this, &PictureForm::show_more);
@@ -189,7 +198,7 @@ void PictureForm::make_rare() {
   negative_->setObjectName("picture_negative");
   negative_->setAccessibleName(tr("Negative prompt"));
   negative_->setToolTip(tr("What guidance leads away from, in the model's words"));
-  negative_->setFixedWidth(190);
+  negative_->setFixedWidth(150);
   dtype_ = choice("picture_dtype", tr("Type of the attention tensors"), {"float32", "float16", "bfloat16"},
                   tr("Type of the attention tensors, which some backends ask for"));
   text_ = choice("picture_text", tr("Form of the text"), {tr("padded, masked"), tr("trimmed, no mask")},

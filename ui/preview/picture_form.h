@@ -44,6 +44,7 @@ class PictureForm final : public QWidget {
 
  private:
   QWidget* cell(const QString& label, QWidget* field);
+  QWidget* size_cell(const QString& label, QSpinBox* width, QSpinBox* height);
   QSpinBox* number(const char* name, const QString& label, int low, int high, int step, const QString& tip);
   QDoubleSpinBox* real(const char* name, const QString& label, double low, double high, double step,
                        const QString& tip);

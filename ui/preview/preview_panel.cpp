@@ -46,6 +46,7 @@ QString facts_of(const MadePicture& made) {
   if (made.seconds_per_step > 0.0) facts << PreviewPanel::tr("%1 a step").arg(seconds_text(made.seconds_per_step));
   if (made.seconds > 0.0) facts << PreviewPanel::tr("%1 in all").arg(seconds_text(made.seconds));
   facts << PreviewPanel::tr("seed %1").arg(made.request.seed);
+  for (QString& fact : facts) fact.replace(' ', QChar::Nbsp);
   return facts.join(" · ");
 }
 
@@ -227,7 +228,7 @@ void PreviewPanel::take_comparison(const PictureComparison& comparison) {
   } else if (std::isinf(comparison.psnr)) {
     numbers_->setText(tr("Equal to the baseline, bit for bit"));
   } else {
-    numbers_->setText(tr("PSNR %1 dB · SSIM %2 · largest difference %3 of 255")
+    numbers_->setText(tr("PSNR %1 dB · SSIM %2 · Δ up to %3")
                           .arg(comparison.psnr, 0, 'f', 1)
                           .arg(comparison.ssim, 0, 'f', 4)
                           .arg(comparison.largest));

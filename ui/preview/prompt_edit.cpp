@@ -7,6 +7,7 @@
 #include <QMimeData>
 #include <QScrollBar>
 #include <QTextEdit>
+#include <algorithm>
 
 namespace attn::ui {
 
@@ -22,23 +23,25 @@ bool separates(QChar c) { return c.isSpace() || c == ',' || c == '.'; }
 PromptEdit::PromptEdit(const QStringList& words, const Theme& theme, QWidget* parent)
     : QPlainTextEdit(parent), theme_(theme), words_(words.begin(), words.end()) {
   set_look(this, "field");
+  document()->setDocumentMargin(6);
   setTabChangesFocus(true);
   setVerticalScrollBarPolicy(Qt::ScrollBarAsNeeded);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  setFixedHeight(sizeHint().height());
   completer_ = new QCompleter(words, this);
   completer_->setWidget(this);
   completer_->setCaseSensitivity(Qt::CaseInsensitive);
   completer_->setMaxVisibleItems(12);
   completer_->popup()->setObjectName("prompt_words");
   set_look(completer_->popup(), "popup");
+  setFixedHeight(sizeHint().height());
   connect(completer_, qOverload<const QString&>(&QCompleter::activated), this, &PromptEdit::complete);
-  connect(this, &QPlainTextEdit::textChanged, this, [this] {
+  const auto look = [this] {
     mark_unknown();
     emit edited();
-  });
-  connect(this, &QPlainTextEdit::cursorPositionChanged, this, &PromptEdit::mark_unknown);
+  };
+  connect(this, &QPlainTextEdit::textChanged, this, look);
+  connect(this, &QPlainTextEdit::cursorPositionChanged, this, look);
   connect(&theme_, &Theme::changed, this, &PromptEdit::mark_unknown);
 }
 
@@ -66,11 +69,24 @@ QList<std::pair<int, int>> PromptEdit::unknown() const {
   return places;
 }
 
+bool PromptEdit::is_begun(int begin, int end) const {
+  if (!hasFocus() || textCursor().position() != end) return false;
+  const QString begun = toPlainText().mid(begin, end - begin).toLower();
+  return std::any_of(words_.begin(), words_.end(), [&](const QString& word) { return word.startsWith(begun); });
+}
+
+QString PromptEdit::settled_prompt() const {
+  QString text = toPlainText();
+  for (const auto& [begin, end] : unknown()) {
+    if (is_begun(begin, end)) text.remove(begin, end - begin);
+  }
+  return text.simplified();
+}
+
 void PromptEdit::mark_unknown() {
   QList<QTextEdit::ExtraSelection> marks;
   for (const auto& [begin, end] : unknown()) {
-    // The word that is being typed is not wrong yet.
-    if (hasFocus() && textCursor().position() == end && completer_->popup()->isVisible()) continue;
+    if (is_begun(begin, end)) continue;
     QTextEdit::ExtraSelection mark;
     mark.cursor = QTextCursor(document());
     mark.cursor.setPosition(begin);
@@ -107,6 +123,10 @@ void PromptEdit::offer() {
     return;
   }
   completer_->popup()->setCurrentIndex(completer_->completionModel()->index(0, 0));
+  // Whole rows: the completer does not count the style's border and padding.
+  constexpr int kPadding = 10;
+  completer_->popup()->setFixedHeight(
+      std::min(found, completer_->maxVisibleItems()) * completer_->popup()->sizeHintForRow(0) + kPadding);
   QRect place = cursorRect();
   place.setWidth(completer_->popup()->sizeHintForColumn(0) + 40);
   completer_->complete(place);
@@ -143,6 +163,13 @@ void PromptEdit::keyPressEvent(QKeyEvent* event) {
     offer();
   }
   mark_unknown();
+}
+
+void PromptEdit::focusOutEvent(QFocusEvent* event) {
+  QPlainTextEdit::focusOutEvent(event);
+  if (event->reason() == Qt::PopupFocusReason) return;  // the words on offer
+  mark_unknown();
+  emit edited();
 }
 
 bool PromptEdit::canInsertFromMimeData(const QMimeData* source) const {

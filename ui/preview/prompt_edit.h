@@ -20,6 +20,8 @@ class PromptEdit final : public QPlainTextEdit {
 
   [[nodiscard]] QString prompt() const { return toPlainText().simplified(); }
   void set_prompt(const QString& prompt);
+  /// The prompt without the word that is being typed, as long as it may become one of the model's.
+  [[nodiscard]] QString settled_prompt() const;
   /// Places of the words that the model does not know.
   [[nodiscard]] QList<std::pair<int, int>> unknown() const;
   [[nodiscard]] QCompleter* completer() const noexcept { return completer_; }
@@ -27,10 +29,12 @@ class PromptEdit final : public QPlainTextEdit {
   [[nodiscard]] QSize minimumSizeHint() const override { return {120, sizeHint().height()}; }
 
  signals:
+  /// Another text, or another word that is being typed.
   void edited();
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
   void insertFromMimeData(const QMimeData* source) override;
   [[nodiscard]] bool canInsertFromMimeData(const QMimeData* source) const override;
 
@@ -38,6 +42,7 @@ class PromptEdit final : public QPlainTextEdit {
   void offer();
   void complete(const QString& word);
   void mark_unknown();
+  [[nodiscard]] bool is_begun(int begin, int end) const;
   [[nodiscard]] QTextCursor word_at_cursor() const;
 
   const Theme& theme_;

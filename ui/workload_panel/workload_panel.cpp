@@ -15,6 +15,8 @@
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QResizeEvent>
+#include <QScrollArea>
 #include <QSettings>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -22,6 +24,35 @@
 namespace attn::ui {
 
 namespace {
+
+/// As high as its form, and scrolled where the window has no room for that.
+class FormArea final : public QScrollArea {
+ public:
+  FormArea(QWidget* form, QWidget* parent) : QScrollArea(parent) {
+    setFrameShape(QFrame::NoFrame);
+    setWidgetResizable(true);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setFocusPolicy(Qt::NoFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
+    setWidget(form);
+    form->installEventFilter(this);
+  }
+  [[nodiscard]] QSize sizeHint() const override { return {200, widget()->heightForWidth(viewport()->width())}; }
+  [[nodiscard]] QSize minimumSizeHint() const override { return {100, std::min(sizeHint().height(), kLeast)}; }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::LayoutRequest) updateGeometry();
+    return QScrollArea::eventFilter(watched, event);
+  }
+  void resizeEvent(QResizeEvent* event) override {
+    QScrollArea::resizeEvent(event);
+    if (event->size().width() != event->oldSize().width()) updateGeometry();
+  }
+
+ private:
+  static constexpr int kLeast = 112;
+};
 
 /// Inputs that people change every day; the others stand behind "More".
 bool is_rare(const ModelInput& input) {
@@ -113,7 +144,8 @@ void WorkloadPanel::make_body() {
   body->setContentsMargins(12, 8, 12, 8);
   body->setSpacing(8);
   flow_ = new FlowLayout(14, 6);
-  body->addWidget(form_);
+  form_area_ = new FormArea(form_, this);
+  body->addWidget(form_area_);
   body->addLayout(flow_);
   more_ = new QToolButton(this);
   more_->setObjectName("more_inputs");
@@ -194,7 +226,7 @@ void WorkloadPanel::show_inputs() {
     inputs_.push_back({input.key, cell, spin, input.value, is_rare(input)});
   }
   more_->setVisible(more_placed);
-  form_->setVisible(draws());
+  form_area_->setVisible(draws());
   work_->setVisible(!draws());
   show_more(more_->isChecked());
   tell_workload();

@@ -82,6 +82,7 @@ class WorkloadPanel final : public QWidget {
   QComboBox* work_;
   FlowLayout* flow_;
   PictureForm* form_;
+  QWidget* form_area_ = nullptr;
   QToolButton* more_;
   std::vector<Input> inputs_;
   QProgressBar* bar_;
