@@ -290,8 +290,10 @@ void MainWindow::connect_panels() {
 
 void MainWindow::connect_preview() {
   connect(workload_, &WorkloadPanel::workload_changed, this, [this](const QString&, int) {
-    if (workload_->draws() != drew_) route_tabs_->setCurrentIndex(workload_->draws() ? 2 : 0);
-    drew_ = workload_->draws();
+    const bool draws = workload_->draws();
+    if (draws && !drew_) route_tabs_->setCurrentIndex(2);
+    if (!draws && drew_ && route_tabs_->currentIndex() == 2) route_tabs_->setCurrentIndex(0);
+    drew_ = draws;
   });
   connect(workload_, &WorkloadPanel::ran, this, [this](bool running) {
     if (running && workload_->draws()) show_preview();
@@ -306,9 +308,13 @@ void MainWindow::take_picture_settings(const MadePicture& made) {
   }
   workload_->form().set_request(made.request);
   workload_->form().keep_seed();
-  for (const Target& target : services_.targets.targets()) {
-    const bool wanted = text_of(target.name) == made.target && target.name != services_.engine.target().name;
-    if (wanted) link_.set_target(target);
+  const std::vector<Target>& targets = services_.targets.targets();
+  const auto target =
+      std::find_if(targets.begin(), targets.end(), [&](const Target& one) { return text_of(one.name) == made.target; });
+  if (target == targets.end()) {
+    preview_->say_problem(tr("The target %1 of this picture is not in the list; it stays as it is.").arg(made.target));
+  } else if (target->name != services_.engine.target().name) {
+    link_.set_target(*target);
   }
   const Expected<bool> set = services_.engine.set_all(made.settings);
   if (!set) preview_->say_problem(text_of(set.error()));

@@ -51,7 +51,7 @@ class FormArea final : public QScrollArea {
   }
 
  private:
-  static constexpr int kLeast = 112;
+  static constexpr int kLeast = 84;
 };
 
 /// Inputs that people change every day; the others stand behind "More".
