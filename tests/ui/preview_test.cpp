@@ -121,6 +121,12 @@ class PreviewTest : public QObject {
     b.press("run");
     QVERIFY(!b.bench->jobs().running());
     QVERIFY(b.text("run_state").contains("redd"));
+    PictureRequest request;
+    request.prompt = kPrompt;
+    request.negative_prompt = "bluee";
+    b.window->workload().form().set_request(request);
+    QVERIFY2(problem->text().startsWith("Negative prompt: The model does not know the word \"bluee\""),
+             qPrintable(problem->text()));
   }
 
   void a_run_draws_and_its_calls_have_roles_and_steps() {

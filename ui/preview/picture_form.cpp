@@ -67,8 +67,12 @@ void PictureForm::make_prompt() {
 }
 
 void PictureForm::check_prompt() {
-  const QString problem =
-      service_.missing().isEmpty() ? service_.prompt_problem(prompt_->settled_prompt()) : service_.missing();
+  QString problem = service_.missing();
+  if (problem.isEmpty()) problem = service_.prompt_problem(prompt_->settled_prompt());
+  if (problem.isEmpty() && negative_ != nullptr) {
+    const QString negative = service_.prompt_problem(negative_->text());
+    if (!negative.isEmpty()) problem = tr("Negative prompt: %1").arg(negative);
+  }
   problem_->setText(problem);
   problem_->setVisible(!problem.isEmpty());
   updateGeometry();
@@ -199,6 +203,7 @@ void PictureForm::make_rare() {
   negative_->setAccessibleName(tr("Negative prompt"));
   negative_->setToolTip(tr("What guidance leads away from, in the model's words"));
   negative_->setFixedWidth(150);
+  connect(negative_, &QLineEdit::textChanged, this, &PictureForm::check_prompt);
   dtype_ = choice("picture_dtype", tr("Type of the attention tensors"), {"float32", "float16", "bfloat16"},
                   tr("Type of the attention tensors, which some backends ask for"));
   text_ = choice("picture_text", tr("Form of the text"), {tr("padded, masked"), tr("trimmed, no mask")},
