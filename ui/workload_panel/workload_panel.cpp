@@ -178,6 +178,8 @@ void WorkloadPanel::show_inputs() {
   inputs_.clear();
   flow_->removeWidget(more_);
   if (!jobs_.running()) {
+    bar_->setRange(0, 1);
+    bar_->setValue(0);
     say(info == nullptr ? tr("No model profile was found.")
         : info->draws   ? tr("Ready. Run draws the picture, every attention call through the chain.")
                         : tr("Ready. Run plans every call of one generation."),
