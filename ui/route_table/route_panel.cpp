@@ -125,7 +125,7 @@ void RoutePanel::fit_columns() {
   fitted_ = true;
   const QAbstractItemView& contents = *view_;
   // Room for what later rows may hold; all of it fits beside both docks at 1680.
-  static constexpr std::array<int, RouteModel::kColumns> kLeast{166, 80, 82, 50, 106, 106, 52, 54, 80, 50, 66, 70};
+  static constexpr std::array<int, RouteModel::kColumns> kLeast{166, 80, 92, 50, 106, 106, 52, 54, 80, 50, 66, 70};
   for (int column = 0; column < RouteModel::kColumns; ++column) {
     view_->setColumnWidth(column,
                           std::max(kLeast[static_cast<std::size_t>(column)], contents.sizeHintForColumn(column)));
