@@ -77,7 +77,11 @@ class FloatValues {
 /// The unnormalised result of a task, made whole and stored.
 HWY_INLINE void NormaliseRows(const TileTask& t, std::int64_t channels, float* sums, std::int64_t step) {
   for (std::int64_t r = 0; r < t.rows; ++r) {
-    ScaleRow(sums + r * step, channels, t.row_sum[r] == 0.0F ? 0.0F : 1.0F / t.row_sum[r], sums + r * step);
+    if (t.row_sum[r] == 0.0F) {
+      std::fill_n(sums + r * step, channels, 0.0F);
+    } else {
+      DivideRow(sums + r * step, channels, t.row_sum[r]);
+    }
   }
 }
 

@@ -103,6 +103,11 @@ HWY_INLINE void ScaleRow(const float* from, std::int64_t count, float factor, fl
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * factor;
 }
 
+/// A quotient, where a product with the reciprocal would be off by its last bit.
+HWY_INLINE void DivideRow(float* row, std::int64_t count, float divisor) {
+  for (std::int64_t i = 0; i < count; ++i) row[i] /= divisor;
+}
+
 /// One row whose elements lie one after another. Only the three dtypes of attention inputs.
 HWY_INLINE void LoadRow(DType dtype, const void* from, std::int64_t count, float factor, float* to) {
   switch (dtype) {

@@ -102,8 +102,8 @@ class CliTest : public QObject {
  private slots:
   void help_is_there_for_every_subcommand_data() {
     QTest::addColumn<QString>("subcommand");
-    for (const char* name :
-         {"backends", "targets", "models", "explain", "plan", "run", "compare", "export", "import", "report", "gui"}) {
+    for (const char* name : {"backends", "targets", "models", "explain", "plan", "run", "compare", "export", "import",
+                             "report", "gui", "policy", "generate", "sparse"}) {
       QTest::newRow(name) << QString(name);
     }
   }
