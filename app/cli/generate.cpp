@@ -4,12 +4,16 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/job_session.h"
 #include "app/cli/route_output.h"
+#include "app/jobs/files/atomic_file.h"
 #include "app/jobs/pipeline/picture_file.h"
+#include "app/jobs/pipeline/picture_metrics.h"
 #include "app/jobs/pipeline/planned_calls.h"
+#include "app/jobs/pipeline/png_file.h"
 #include "app/jobs/pipeline/shapes_job.h"
 
 #include <unistd.h>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -84,7 +88,45 @@ struct Answer {
   const app::GenerationSettings& settings;
   const Engine& engine;
   const JobSession& session;
+  std::optional<app::PictureDistance> distance;  ///< from the picture of --against
 };
+
+/// The picture of --against, checked before anything is computed. Error: one sentence.
+Expected<std::optional<app::Picture>> read_baseline(const GenerateOptions& options,
+                                                    const app::GenerationSettings& settings) {
+  if (options.against.empty()) return std::optional<app::Picture>();
+  const auto bytes = app::read_text(options.against);
+  if (!bytes) return fail("--against " + options.against + ": " + bytes.error());
+  auto picture = app::read_png(*bytes);
+  if (!picture) return fail("--against " + options.against + ": " + picture.error());
+  const std::int64_t width = settings.hires ? settings.hires->width : settings.width;
+  const std::int64_t height = settings.hires ? settings.hires->height : settings.height;
+  if (picture->width != width || picture->height != height) {
+    return fail("--against " + options.against + " is " + std::to_string(picture->width) + "x" +
+                std::to_string(picture->height) + "; the picture to draw is " + std::to_string(width) + "x" +
+                std::to_string(height) + ", and only pictures of one size can be compared");
+  }
+  return std::optional(std::move(*picture));
+}
+
+Json distance_json(const app::PictureDistance& distance) {
+  Json json{
+      {"mean_squared_error", distance.mean_squared_error}, {"largest", distance.largest}, {"ssim", distance.ssim}};
+  json["psnr"] = std::isinf(distance.psnr) ? Json() : Json(distance.psnr);
+  json["equal"] = distance.largest == 0;
+  return json;
+}
+
+void print_distance(const app::PictureDistance& distance, const std::string& name) {
+  std::array<char, 96> text{};
+  if (distance.largest == 0) {
+    std::cout << "the same picture as " << name << ", bit for bit\n" << std::flush;
+    return;
+  }
+  std::snprintf(text.data(), text.size(), "PSNR %.1f dB, SSIM %.4f, largest difference %d of 255", distance.psnr,
+                distance.ssim, distance.largest);
+  std::cout << "against " << name << ": " << text.data() << "\n" << std::flush;
+}
 
 void print_answer(const Answer& answer, const std::string& title, const Expected<app::JobOutcome>& outcome,
                   const std::optional<app::GenerationResult>& result) {
@@ -102,6 +144,7 @@ void print_answer(const Answer& answer, const std::string& title, const Expected
   if (!answer.options.chain.json) {
     print_routes(report, answer.session.snapshot());
     if (result) print_times(*result);
+    if (answer.distance) print_distance(*answer.distance, answer.options.against);
     return;
   }
   Json json = route_json(report, answer.session.snapshot());
@@ -112,6 +155,7 @@ void print_answer(const Answer& answer, const std::string& title, const Expected
     json["step_seconds"] = result->step_seconds;
     json["generation_seconds"] = result->seconds;
     json["times"] = times_json(*result);
+    if (answer.distance) json["against"] = distance_json(*answer.distance);
   }
   print(json);
 }
@@ -120,6 +164,8 @@ int generate(GenerateOptions options) {
   const auto asked = read_generate(options);
   if (!asked) return say(Exit::wrong, asked.error());
   if (auto writable = check_output(options.output); !writable) return say(Exit::wrong, writable.error());
+  const auto baseline = read_baseline(options, asked->generation);
+  if (!baseline) return say(Exit::wrong, baseline.error());
   const auto sink = make_sink(options.chain);
   if (!sink) return say(Exit::wrong, sink.error());
   const Interrupt interrupt;
@@ -145,7 +191,13 @@ int generate(GenerateOptions options) {
                                          app::settings_of(asked->generation, options.chain.target, **engine));
     if (!saved) return say(Exit::failed, saved.error());
   }
-  print_answer({options, asked->generation, **engine, session}, (*job)->title(), outcome, result);
+  std::optional<app::PictureDistance> distance;
+  if (result && *baseline) {
+    const auto compared = app::distance_of(**baseline, result->picture);
+    if (!compared) return say(Exit::failed, compared.error());
+    distance = *compared;
+  }
+  print_answer({options, asked->generation, **engine, session, distance}, (*job)->title(), outcome, result);
   if (!outcome) return say(Exit::failed, outcome.error());
   if (*outcome == app::JobOutcome::stopped) return say(Exit::failed, "stopped; no picture was written");
   return Exit::done;

@@ -105,6 +105,7 @@ void GenerateOptions::add(CLI::App& command) {
   command.add_option("PROMPT", prompt, "What to draw, in the model's words")->type_name("");
   command.add_option("-o,--output", output, "The PNG to write")->type_name("FILE")->required();
   command.add_option("--from", from, "Start from the settings inside a PNG that was made here")->type_name("FILE");
+  command.add_option("--against", against, "A picture of the same size: PSNR and SSIM against it")->type_name("FILE");
   command.add_option("--negative", negative, "What guidance leads away from")->type_name("TEXT")->group(kGroup);
   command.add_option("--seed", seed, "Of the noise: a number, or random (default: 0)")->type_name("N")->group(kGroup);
   command.add_option("--size", size, "Width and height: 64 to 512 in multiples of 8 (default: 128)")

@@ -18,7 +18,8 @@ struct GenerateOptions {
   std::optional<std::string> prompt;
   std::string output;
   std::string from;
-  std::string model;  ///< another folder than the bundled one
+  std::string against;  ///< a picture to compare with
+  std::string model;    ///< another folder than the bundled one
   std::optional<std::string> negative;
   std::optional<std::string> seed;  ///< a number, or "random"
   std::optional<std::string> size;

@@ -55,6 +55,26 @@ class GenerateCliTest : public QObject {
  private slots:
   void initTestCase() { attn::test::TinyShapes::write(folder_.path()); }
 
+  void a_picture_is_compared_with_another_one() {
+    QCOMPARE(quick({"a red circle", "-o", path("base.png"), "--seed", "4"}).code, 0);
+    const Answer same = quick({"a red circle", "-o", path("same.png"), "--seed", "4", "--against", path("base.png")});
+    QCOMPARE(same.code, 0);
+    QVERIFY2(same.out.contains("the same picture as " + path("base.png")), qPrintable(same.out));
+    const Answer other =
+        quick({"a red circle", "-o", path("other.png"), "--seed", "5", "--against", path("base.png"), "--json"});
+    QCOMPARE(other.code, 0);
+    const json distance = json::parse(other.out.toStdString())["against"];
+    QVERIFY(!distance["equal"].get<bool>());
+    QVERIFY(distance["psnr"].get<double>() > 0.0 && distance["ssim"].get<double>() < 1.0);
+    const Answer larger = run({"--model", folder_.path(), "--size", "72", "--steps", "2", "a red circle", "-o",
+                               path("x.png"), "--against", path("base.png")});
+    QCOMPARE(larger.code, 2);
+    QVERIFY2(larger.err.contains("is 64x64; the picture to draw is 72x72"), qPrintable(larger.err));
+    QVERIFY(!QFile::exists(path("x.png")));
+    const Answer absent = quick({"a red circle", "-o", path("x.png"), "--against", path("nothing.png")});
+    QCOMPARE(absent.code, 2);
+    QVERIFY2(absent.err.contains("--against"), qPrintable(absent.err));
+  }
   void a_picture_and_two_tables_come_out() {
     const Answer answer = quick({"a red circle", "-o", path("a.png")});
     QVERIFY2(answer.code == 0, qPrintable(answer.err));

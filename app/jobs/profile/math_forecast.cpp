@@ -9,7 +9,9 @@ namespace attn::app {
 std::string MathForecast::sentence(const Target& target) const {
   std::string text = "only the math kernel runs on " + target.label + ": " + call + " takes " + bytes_text(bytes) +
                      " (" + std::to_string(bytes) + " bytes) beyond its tensors";
-  if (limit) text += over() ? ", over the " + bytes_text(*limit) + " that it has" : ", within the " + bytes_text(*limit) + " that it has";
+  if (limit)
+    text += over() ? ", over the " + bytes_text(*limit) + " that it has"
+                   : ", within the " + bytes_text(*limit) + " that it has";
   return text;
 }
 
