@@ -4,7 +4,7 @@
 #include "app/jobs/pipeline/attention_calls.h"
 #include "app/jobs/pipeline/config.h"
 #include "app/jobs/pipeline/layers.h"
-#include "app/jobs/pipeline/norms.h"
+#include "app/jobs/pipeline/normalization.h"
 #include "app/jobs/pipeline/weights.h"
 
 #include <cstdint>

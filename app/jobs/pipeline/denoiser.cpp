@@ -111,7 +111,8 @@ Denoiser::Denoiser(Weights& weights, const ShapesConfig& config)
                          kPrompts)),
       final_modulation_(
           linear(weights, "transformer.final_modulation", config.width, 2 * config.width, Activation::none, kPrompts)),
-      image_out_(linear(weights, "transformer.image_out", config.width, config.latent_channels)) {
+      image_out_(linear(weights, "transformer.image_out", config.width, config.latent_channels)),
+      norm_(config.width, 1e-6F) {
   for (std::int64_t i = 0; i < config.blocks; ++i) {
     const std::string at = "transformer.blocks." + std::to_string(i) + ".";
     blocks_.push_back({read_stream(weights, at + "image.", config.width, config.head_dim(), false),
@@ -193,12 +194,14 @@ void Denoiser::project(DenoiserPass& pass, std::size_t block, const Rows& rows, 
   const float* x = (rows.image ? pass.image_ : pass.text_).data() + rows.first * width;
   float* normed = task.memory(kNormedSlot, static_cast<std::size_t>(Linear::kRows * width));
   float* qkv = task.memory(kHiddenSlot, static_cast<std::size_t>(Linear::kRows * width * 4));
+  std::copy_n(x, rows.count * width, normed);
+  norm_.run(normed, task);
   for (std::int64_t row = 0; row < rows.count; ++row) {
     const float* m =
         pass.modulation_.data() +
         ((static_cast<std::int64_t>(block) * pass.batch_ + rows.batch(row)) * kModulations + (rows.image ? 0 : 6)) *
             width;
-    modulated_row(x + row * width, normed + row * width, m, m + width, width);
+    modulate_row(normed + row * width, m, m + width, width);
   }
   stream.qkv.run(normed, qkv, task);
   for (std::int64_t row = 0; row < rows.count; ++row) {
@@ -237,9 +240,13 @@ void Denoiser::finish(DenoiserPass& pass, std::size_t block, const Rows& rows, T
   }
   stream.out->run(normed, result, task);
   for (std::int64_t row = 0; row < rows.count; ++row) {
+    add_gated_row(x + row * width, result + row * width, modulation(row) + 2 * width, width);
+  }
+  std::copy_n(x, rows.count * width, normed);
+  norm_.run(normed, task);
+  for (std::int64_t row = 0; row < rows.count; ++row) {
     const float* m = modulation(row);
-    add_gated_row(x + row * width, result + row * width, m + 2 * width, width);
-    modulated_row(x + row * width, normed + row * width, m + 3 * width, m + 4 * width, width);
+    modulate_row(normed + row * width, m + 3 * width, m + 4 * width, width);
   }
   stream.fc1->run(normed, hidden, task);
   stream.fc2->run(hidden, result, task);
@@ -253,9 +260,11 @@ void Denoiser::leave(const DenoiserPass& pass, const Rows& rows, float* velocity
   const std::int64_t channels = config_.latent_channels;
   float* normed = task.memory(kNormedSlot, static_cast<std::size_t>(Linear::kRows * width));
   float* result = task.memory(kResultSlot, static_cast<std::size_t>(Linear::kRows * std::max(width, channels)));
+  std::copy_n(pass.image_.data() + rows.first * width, rows.count * width, normed);
+  norm_.run(normed, task);
   for (std::int64_t row = 0; row < rows.count; ++row) {
     const float* m = pass.final_.data() + rows.batch(row) * 2 * width;
-    modulated_row(pass.image_.data() + (rows.first + row) * width, normed + row * width, m, m + width, width);
+    modulate_row(normed + row * width, m, m + width, width);
   }
   image_out_.run(normed, result, task);
   std::copy_n(result, rows.count * channels, velocity + rows.first * channels);

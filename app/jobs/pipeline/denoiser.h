@@ -3,6 +3,7 @@
 
 #include "app/jobs/pipeline/attention_calls.h"
 #include "app/jobs/pipeline/layers.h"
+#include "app/jobs/pipeline/normalization.h"
 #include "app/jobs/pipeline/text_encoder.h"
 #include "app/jobs/pipeline/weights.h"
 #include "core/layout/token_layout.h"
@@ -98,6 +99,7 @@ class Denoiser {
   Linear image_in_, position_in_, text_in_, time_in_, time_out_, pooled_in_, modulation_;
   std::vector<Block> blocks_;
   Linear final_modulation_, image_out_;
+  LayerNorm norm_;
 };
 
 }  // namespace attn::app

@@ -1,34 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/pipeline/layers.h"
 
+#include "app/jobs/pipeline/onednn.h"
+
 #include <algorithm>
-#include <dnnl.hpp>
 #include <list>
 #include <map>
 #include <unordered_map>
 #include <utility>
 
 namespace attn::app {
+
+using namespace onednn;
+
 namespace {
-
-using Format = dnnl::memory::format_tag;
-using Desc = dnnl::memory::desc;
-constexpr auto kF32 = dnnl::memory::data_type::f32;
-
-/// oneDNN's handles. A stream of the processor keeps no state between two primitives.
-struct Device {
-  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  dnnl::stream stream{engine};
-};
-
-/// oneDNN takes no pointers to constants, also where it only reads.
-void* writable(const float* values) { return const_cast<float*>(values); }
-
-dnnl::primitive_attr one_thread_attributes() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // so that tasks may run at once
-  return attributes;
-}
 
 /// Weights as a primitive wants them.
 dnnl::memory packed(Device& device, const Desc& plain, const float* weights, const Desc& wanted) {
@@ -37,19 +22,6 @@ dnnl::memory packed(Device& device, const Desc& plain, const float* weights, con
   dnnl::reorder(from, to).execute(device.stream, from, to);
   device.stream.wait();
   return to;
-}
-
-dnnl::memory bias_memory(Device& device, const Desc& desc, std::span<const float> bias) {
-  dnnl::memory memory(desc, device.engine);
-  std::copy(bias.begin(), bias.end(), static_cast<float*>(memory.get_data_handle()));
-  return memory;
-}
-
-constexpr std::size_t kScratchSlot = 0;  // of Task::memory; callers' own slots begin at 1
-
-/// What a primitive needs while it runs, out of the thread's memory.
-dnnl::memory scratchpad(Device& device, const Desc& desc, Task& task) {
-  return {desc, device.engine, task.memory(kScratchSlot, desc.get_size() / sizeof(float) + 1)};
 }
 
 }  // namespace
@@ -72,7 +44,7 @@ Linear::Linear(std::span<const float> weights, std::span<const float> bias, std:
   impl.inputs = inputs;
   impl.outputs = outputs;
   impl.rows = rows;
-  dnnl::primitive_attr attributes = one_thread_attributes();
+  dnnl::primitive_attr attributes = shared_attributes();
   if (activation == Activation::gelu_tanh) {
     dnnl::post_ops after;
     after.append_eltwise(1.0F, dnnl::algorithm::eltwise_gelu_tanh, 0.0F, 0.0F);
@@ -87,7 +59,7 @@ Linear::Linear(std::span<const float> weights, std::span<const float> bias, std:
   impl.product = dnnl::matmul(impl.description);
   const Desc stored({inputs, outputs}, kF32, Format::ba);
   impl.weights = packed(impl.device, stored, weights.data(), impl.description.weights_desc());
-  if (!bias.empty()) impl.bias = bias_memory(impl.device, b, bias);
+  if (!bias.empty()) impl.bias = filled(impl.device, b, bias);
 }
 
 Linear::~Linear() = default;
@@ -164,7 +136,7 @@ Convolution::Impl::Band& Convolution::Impl::band(std::int64_t rows, std::int64_t
                                                x, any, bias.get_desc(), y, {stride, stride}, {0, 1},
                                                {0, stride == 1 ? 1 : 0});
   Band made;
-  made.description = dnnl::convolution_forward::primitive_desc(wanted, one_thread_attributes(), device.engine);
+  made.description = dnnl::convolution_forward::primitive_desc(wanted, shared_attributes(), device.engine);
   made.convolution = dnnl::convolution_forward(made.description);
   made.weights = weights_as(made.description.weights_desc());
   return bands.emplace(std::pair(rows, width), std::move(made)).first->second;
@@ -177,7 +149,7 @@ Convolution::Convolution(std::span<const float> weights, std::span<const float> 
   impl_->outputs = outputs;
   impl_->stride = stride;
   impl_->plain.assign(weights.begin(), weights.end());
-  impl_->bias = bias_memory(impl_->device, Desc({outputs}, kF32, Format::x), bias);
+  impl_->bias = filled(impl_->device, Desc({outputs}, kF32, Format::x), bias);
 }
 
 Convolution::~Convolution() = default;

@@ -54,23 +54,7 @@ inline float exponential(float x) noexcept {
 
 }  // namespace
 
-void normalise_row(const float* x, float* y, std::int64_t width, float epsilon) noexcept {
-  const auto count = static_cast<float>(width);
-  const float mean = sum_of(width, [x](std::int64_t i) { return x[i]; }) / count;
-  const float variance = sum_of(width, [x, mean](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / count;
-  const float factor = 1.0F / std::sqrt(variance + epsilon);
-  for (std::int64_t i = 0; i < width; ++i) y[i] = (x[i] - mean) * factor;
-}
-
-void layer_norm_row(const float* x, float* y, std::span<const float> weight, std::span<const float> bias,
-                    float epsilon) noexcept {
-  const auto width = static_cast<std::int64_t>(weight.size());
-  normalise_row(x, y, width, epsilon);
-  for (std::size_t i = 0; i < weight.size(); ++i) y[i] = y[i] * weight[i] + bias[i];
-}
-
-void modulated_row(const float* x, float* y, const float* shift, const float* scale, std::int64_t width) noexcept {
-  normalise_row(x, y, width, 1e-6F);
+void modulate_row(float* y, const float* shift, const float* scale, std::int64_t width) noexcept {
   for (std::int64_t i = 0; i < width; ++i) y[i] = y[i] * (1.0F + scale[i]) + shift[i];
 }
 
@@ -97,65 +81,6 @@ void rotate_head(float* x, const float* cosine, const float* sine, std::int64_t 
 
 void silu(float* x, std::int64_t count) noexcept {
   for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] / (1.0F + exponential(-x[i]));
-}
-
-GroupNorm::GroupNorm(std::span<const float> weight, std::span<const float> bias, std::int64_t groups)
-    : weight_(weight.begin(), weight.end()), bias_(bias.begin(), bias.end()), groups_(groups) {}
-
-std::vector<float> GroupNorm::scale_and_shift(const FeatureMap& x, Role role, Workers& workers) const {
-  const auto channels = static_cast<std::size_t>(x.channels());
-  // Sum and sum of squares of each channel in each row of the picture, then of the rows in their order.
-  std::vector<double> sums(static_cast<std::size_t>(x.height()) * channels * 2, 0.0);
-  workers.run(role, x.height(), [&](std::int64_t y, Task& task) {
-    float* rows = task.memory(1, channels * 2);
-    std::fill_n(rows, channels * 2, 0.0F);
-    const float* cell = x.row(y);
-    for (std::int64_t at = 0; at < x.width(); ++at, cell += channels) {
-      for (std::size_t c = 0; c < channels; ++c) {
-        rows[c] += cell[c];
-        rows[channels + c] += cell[c] * cell[c];
-      }
-    }
-    std::copy_n(rows, channels * 2,
-                sums.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(y) * channels * 2));
-  });
-  const std::size_t per_group = channels / static_cast<std::size_t>(groups_);
-  const double count = static_cast<double>(x.cells()) * static_cast<double>(per_group);
-  std::vector<float> scale_shift(channels * 2);
-  for (std::size_t first = 0; first < channels; first += per_group) {
-    double sum = 0.0;
-    double squares = 0.0;
-    for (std::size_t at = 0; at < sums.size(); at += channels * 2) {
-      for (std::size_t c = first; c < first + per_group; ++c) {
-        sum += sums[at + c];
-        squares += sums[at + channels + c];
-      }
-    }
-    const double mean = sum / count;
-    const double factor = 1.0 / std::sqrt(std::max(squares / count - mean * mean, 0.0) + 1e-5);
-    for (std::size_t c = first; c < first + per_group; ++c) {
-      scale_shift[c] = static_cast<float>(factor * static_cast<double>(weight_[c]));
-      scale_shift[channels + c] =
-          static_cast<float>(static_cast<double>(bias_[c]) - mean * factor * static_cast<double>(weight_[c]));
-    }
-  }
-  return scale_shift;
-}
-
-FeatureMap GroupNorm::run(const FeatureMap& x, Then then, Role role, Workers& workers) const {
-  const std::vector<float> scale_shift = scale_and_shift(x, role, workers);
-  const float* scale = scale_shift.data();
-  const float* shift = scale + x.channels();
-  FeatureMap y(x.height(), x.width(), x.channels());
-  workers.run(role, x.height(), [&](std::int64_t at, Task&) {
-    const float* from = x.row(at);
-    float* to = y.row(at);
-    for (std::int64_t cell = 0; cell < x.width(); ++cell, from += x.channels(), to += x.channels()) {
-      for (std::int64_t c = 0; c < x.channels(); ++c) to[c] = from[c] * scale[c] + shift[c];
-    }
-    if (then == Then::silu) silu(y.row(at), x.width() * x.channels());
-  });
-  return y;
 }
 
 }  // namespace attn::app

@@ -2,42 +2,41 @@
 #include "app/jobs/pipeline/text_encoder.h"
 
 #include "app/jobs/pipeline/network.h"
-#include "app/jobs/pipeline/norms.h"
 
 #include <algorithm>
 
 namespace attn::app {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;
+LayerNorm layer_norm(Weights& weights, const std::string& name, std::int64_t width) {
+  return {weights.take(name + ".weight", {width}), weights.take(name + ".bias", {width}), 1e-5F};
+}
 
 }  // namespace
 
 TextEncoder::TextEncoder(Weights& weights, const ShapesConfig& config)
-    : length_(config.text_length), width_(config.text_width), heads_(config.text_heads) {
+    : length_(config.text_length),
+      width_(config.text_width),
+      heads_(config.text_heads),
+      norm_(layer_norm(weights, "te.norm", width_)) {
   const auto words = static_cast<std::int64_t>(config.vocabulary.size());
   words_ = kept(weights.take("te.token.weight", {words, width_}));
   places_ = kept(weights.take("te.position.weight", {length_, width_}));
   for (std::int64_t i = 0; i < config.text_blocks; ++i) {
     const std::string at = "te.blocks." + std::to_string(i) + ".";
-    blocks_.push_back(
-        {kept(weights.take(at + "norm1.weight", {width_})), kept(weights.take(at + "norm1.bias", {width_})),
-         kept(weights.take(at + "norm2.weight", {width_})), kept(weights.take(at + "norm2.bias", {width_})),
-         linear(weights, at + "qkv", width_, 3 * width_), linear(weights, at + "out", width_, width_),
-         linear(weights, at + "fc1", width_, 4 * width_, Activation::gelu_tanh),
-         linear(weights, at + "fc2", 4 * width_, width_)});
+    blocks_.push_back({layer_norm(weights, at + "norm1", width_), layer_norm(weights, at + "norm2", width_),
+                       linear(weights, at + "qkv", width_, 3 * width_), linear(weights, at + "out", width_, width_),
+                       linear(weights, at + "fc1", width_, 4 * width_, Activation::gelu_tanh),
+                       linear(weights, at + "fc2", 4 * width_, width_)});
   }
-  norm_weight_ = kept(weights.take("te.norm.weight", {width_}));
-  norm_bias_ = kept(weights.take("te.norm.bias", {width_}));
 }
 
 void TextEncoder::project(const Block& block, const float* x, std::int64_t first, std::int64_t rows,
                           AttentionTensors& tensors, Task& task) const {
   float* normed = task.memory(kNormedSlot, static_cast<std::size_t>(Linear::kRows * width_));
   float* qkv = task.memory(kHiddenSlot, static_cast<std::size_t>(Linear::kRows * width_ * 3));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    layer_norm_row(x + (first + row) * width_, normed + row * width_, block.norm1_weight, block.norm1_bias, kEpsilon);
-  }
+  std::copy_n(x + first * width_, rows * width_, normed);
+  block.norm1.run(normed, task);
   block.qkv.run(normed, qkv, task);
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t batch = (first + row) / length_;
@@ -64,9 +63,8 @@ void TextEncoder::finish(const Block& block, float* x, std::int64_t first, std::
   }
   block.out.run(normed, result, task);
   add();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    layer_norm_row(x + (first + row) * width_, normed + row * width_, block.norm2_weight, block.norm2_bias, kEpsilon);
-  }
+  std::copy_n(x + first * width_, rows * width_, normed);
+  block.norm2.run(normed, task);
   block.fc1.run(normed, hidden, task);
   block.fc2.run(hidden, result, task);
   add();
@@ -99,9 +97,14 @@ bool TextEncoder::run(std::span<const TokenizedPrompt> prompts, AttentionCalls& 
     });
   }
   states.pooled.assign(static_cast<std::size_t>(states.batch * width_), 0.0F);
+  for_chunks(Role::te, rows, workers, [&](std::int64_t first, std::int64_t count, Task& task) {
+    float* normed = task.memory(kNormedSlot, static_cast<std::size_t>(Linear::kRows * width_));
+    std::copy_n(x.data() + first * width_, count * width_, normed);
+    norm_.run(normed, task);
+    std::copy_n(normed, count * width_, x.data() + first * width_);
+  });
   for (std::int64_t row = 0; row < rows; ++row) {
-    float* state = x.data() + row * width_;
-    layer_norm_row(state, state, norm_weight_, norm_bias_, kEpsilon);
+    const float* state = x.data() + row * width_;
     const std::int64_t live = states.live[static_cast<std::size_t>(row / length_)];
     if (row % length_ >= live) continue;
     float* pooled = states.pooled.data() + row / length_ * width_;

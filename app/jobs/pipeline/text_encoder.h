@@ -3,6 +3,7 @@
 
 #include "app/jobs/pipeline/attention_calls.h"
 #include "app/jobs/pipeline/layers.h"
+#include "app/jobs/pipeline/normalization.h"
 #include "app/jobs/pipeline/prompt.h"
 #include "app/jobs/pipeline/weights.h"
 
@@ -31,7 +32,7 @@ class TextEncoder {
 
  private:
   struct Block {
-    std::vector<float> norm1_weight, norm1_bias, norm2_weight, norm2_bias;
+    LayerNorm norm1, norm2;
     Linear qkv, out, fc1, fc2;
   };
   void project(const Block& block, const float* x, std::int64_t first, std::int64_t rows, AttentionTensors& tensors,
@@ -42,7 +43,7 @@ class TextEncoder {
   std::int64_t length_, width_, heads_;
   std::vector<float> words_, places_;
   std::vector<Block> blocks_;
-  std::vector<float> norm_weight_, norm_bias_;
+  LayerNorm norm_;
 };
 
 }  // namespace attn::app

@@ -14,9 +14,9 @@ namespace attn::app {
 
 /// Where a model's time goes, in seconds of wall clock.
 struct WorkTime {
-  double onednn = 0.0;     ///< matrix products, convolutions, activations
+  double onednn = 0.0;     ///< matrix products, convolutions, norms, activations
   double attention = 0.0;  ///< calls that the router served
-  double other = 0.0;      ///< norms, rotary positions, moving numbers, waiting for the slowest thread
+  double other = 0.0;      ///< rotary positions, root-mean-square norms, moving numbers, waiting for the slowest thread
 
   [[nodiscard]] double total() const noexcept { return onednn + attention + other; }
 };
