@@ -18,7 +18,11 @@ constexpr std::size_t kBatch = 512;
 }  // namespace
 
 Collector::Collector(EventRing& ring, Options options)
-    : ring_(ring), options_(std::move(options)), batch_(kBatch), dropped_before_run_(ring.dropped()) {
+    : ring_(ring),
+      options_(std::move(options)),
+      batch_(kBatch),
+      call_log_(options_.keep_calls),
+      dropped_before_run_(ring.dropped()) {
   thread_ = std::thread([this] { loop(); });
 }
 
@@ -71,7 +75,10 @@ void Collector::drain_locked() {
     left -= events.size();
     {
       const std::lock_guard lock(mutex_);
-      for (const RouteEvent& event : events) run_table_.add(event);
+      for (const RouteEvent& event : events) {
+        run_table_.add(event);
+        call_log_.add(event);
+      }
     }
     if (!options_.log_routes) continue;
     for (const RouteEvent& event : events) {
@@ -85,6 +92,7 @@ void Collector::begin_run() {
   drain_locked();
   const std::lock_guard lock(mutex_);
   run_table_.reset();
+  call_log_.reset();
   dropped_before_run_ = ring_.dropped();
 }
 
@@ -108,6 +116,11 @@ TraceSnapshot Collector::snapshot() const {
   TraceSnapshot snapshot = run_table_.snapshot(ring_.dropped());
   snapshot.dropped -= dropped_before_run_;
   return snapshot;
+}
+
+CallView Collector::calls() const {
+  const std::lock_guard lock(mutex_);
+  return call_log_.view();
 }
 
 std::uint64_t Collector::revision() const {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "core/registry/log.h"
+#include "trace/calls/call_log.h"
+#include "trace/event/data_facts.h"
 #include "trace/event/event_ring.h"
 #include "trace/routes/route_table.h"
 
@@ -19,11 +21,19 @@ namespace attn::trace {
 /// The observer that feeds a ring. Belongs to the router's thread.
 class RingObserver final : public RouteObserver {
  public:
-  explicit RingObserver(EventRing& ring) noexcept : ring_(ring) {}
-  void observe(const RouteRecord& record) noexcept override { ring_.push(make_event(record)); }
+  enum class Data { leave, look };
+  /// `look` reads masks and computed outputs once a call, after the call's time was taken: for their patterns, NaN
+  /// and Inf.
+  explicit RingObserver(EventRing& ring, Data data = Data::leave) noexcept : ring_(ring), data_(data) {}
+  void observe(const RouteRecord& record) noexcept override {
+    RouteEvent event = make_event(record);
+    if (data_ == Data::look) look_at_data(record, event);
+    ring_.push(event);
+  }
 
  private:
   EventRing& ring_;
+  Data data_;
 };
 
 /// Drains a ring into a route table on a thread of its own and hands out snapshots. Every member may be called from
@@ -40,7 +50,8 @@ class Collector {
     LogSink sink;
     /// There is a new snapshot; at most 60 times a second; collector's thread. Must not throw or destroy the
     /// collector.
-    std::function<void()> on_change;
+    std::function<void()> on_change{};
+    std::size_t keep_calls = 0;  ///< how many single calls of a run calls() has; see CallLog for the memory
   };
   Collector(EventRing& ring, Options options);
   ~Collector();  ///< drains what is left and stops the thread
@@ -59,6 +70,8 @@ class Collector {
 
   /// What has been drained so far. Its revision only grows, over all runs.
   [[nodiscard]] TraceSnapshot snapshot() const;
+  /// The single calls of what snapshot() counts, up to Options::keep_calls.
+  [[nodiscard]] CallView calls() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -77,6 +90,7 @@ class Collector {
 
   mutable std::mutex mutex_;  ///< taken inside drain_mutex_, never around it
   RouteTable run_table_;      ///< what the window shows
+  CallLog call_log_;
   std::uint64_t dropped_before_run_ = 0;
   std::condition_variable wake_;
   bool stop_ = false;

@@ -68,6 +68,8 @@ class RouteTableTest : public QObject {
   void what_is_no_part_of_the_identity_makes_none();
   void counts_times_and_steps_add_up();
   void reasons_for_staying_dense_are_counted_per_route();
+  void every_route_counts_its_steps();
+  void outputs_that_are_not_finite_are_counted_from_the_first();
   void rows_come_busiest_first_and_then_by_first_sighting();
   void clearing_counts_keeps_what_was_seen();
   void shares_split_calls_and_time_by_role_step_and_backend();
@@ -172,6 +174,42 @@ void RouteTableTest::reasons_for_staying_dense_are_counted_per_route() {
   QVERIFY(rows[0].stage_skips == expected);
   QCOMPARE(rows[0].calls, std::int64_t{5});
   QVERIFY(rows[1].stage_skips.empty());
+}
+
+void RouteTableTest::every_route_counts_its_steps() {
+  RouteTable table;
+  for (std::int32_t step = 0; step < 3; ++step) {
+    RouteEvent event = event_of("sdnq", 4608, step);
+    ran(event, 1'000'000);
+    table.add(event);
+    table.add(event);
+    table.add(event_of("sdpa", 77, step));
+  }
+  table.add(event_of("sdnq", 4608, 1));  // back to an earlier step, as a second pass does
+  const TraceSnapshot snapshot = table.snapshot(0);
+  QCOMPARE(snapshot.steps.size(), std::size_t{6});
+  for (const attn::trace::RouteStep& step : snapshot.steps) {
+    const bool first = step.route == 0;
+    QCOMPARE(step.calls, qint64{first ? (step.step == 1 ? 3 : 2) : 1});
+    QCOMPARE(step.computed_calls, qint64{first ? 2 : 0});
+    QVERIFY(std::abs(step.seconds - (first ? 0.002 : 0.0)) < 1e-12);
+  }
+  table.clear_counts();
+  QVERIFY(table.snapshot(0).steps.empty());
+}
+
+void RouteTableTest::outputs_that_are_not_finite_are_counted_from_the_first() {
+  RouteTable table;
+  for (std::int32_t step = 0; step < 5; ++step) {
+    RouteEvent event = event_of("sage", 4608, step);
+    if (step >= 2) event.nan_count = 10;
+    if (step == 4) event.inf_count = 3;
+    table.add(event);
+  }
+  const RouteRow row = table.snapshot(0).routes.at(0);
+  QCOMPARE(row.nan_count, qint64{30});
+  QCOMPARE(row.inf_count, qint64{3});
+  QCOMPARE(row.first_bad_step, 2);
 }
 
 void RouteTableTest::rows_come_busiest_first_and_then_by_first_sighting() {

@@ -18,6 +18,15 @@ struct EventShape {
 
 enum class MaskKind : std::uint8_t { none, boolean, additive };
 
+/// What an attn_mask says, as far as its contents were looked at.
+enum class MaskPattern : std::uint8_t {
+  unknown,      ///< no mask, or one without data
+  all_true,     ///< hides nothing: a boolean mask of true, an additive one of zeros
+  key_padding,  ///< the same keys for every query: it broadcasts over the queries, or its rows are equal
+  causal,       ///< query i sees keys 0..i, and all of them
+  arbitrary,    ///< anything else, an additive bias too
+};
+
 /// One routed call as plain data of fixed size, made on the router's thread and read on the collector's.
 /// The string views live as long as the registry (backend names) or the program (variants,
 /// stage reasons).
@@ -35,6 +44,8 @@ struct RouteEvent {
   std::int32_t step = 0;
   float budget = 1.0F;  ///< of the selection; 1 when dense
   float density = 1.0F;
+  std::uint32_t nan_count = 0;  ///< of the output's elements; saturates. 0 where nobody counted
+  std::uint32_t inf_count = 0;
   Role role = Role::none;
   DType query_dtype = DType::bfloat16;
   DType key_dtype = DType::bfloat16;
@@ -43,6 +54,7 @@ struct RouteEvent {
   Layout key_layout = Layout::contiguous;
   Layout value_layout = Layout::contiguous;
   MaskKind mask = MaskKind::none;
+  MaskPattern mask_pattern = MaskPattern::unknown;
   bool causal = false;
   bool gqa = false;
   bool sparse = false;
@@ -51,7 +63,7 @@ struct RouteEvent {
 };
 static_assert(sizeof(RouteEvent) <= 208);
 
-/// Copies what an event keeps out of a record. No allocation.
+/// Copies what an event keeps out of a record, without a look at any tensor's data. No allocation.
 [[nodiscard]] RouteEvent make_event(const RouteRecord& record) noexcept;
 
 }  // namespace attn::trace

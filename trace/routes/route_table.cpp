@@ -26,21 +26,7 @@ std::uint64_t mixed(std::uint64_t word) noexcept {
 }
 
 RouteRow first_sighting(const RouteEvent& event) {
-  RouteRow row;
-  row.id = identity_of(event);
-  row.requested = event.requested;
-  row.selected = event.selected;
-  row.executed = event.executed;
-  row.variant = event.variant;
-  row.value = event.value;
-  row.key_dtype = event.key_dtype;
-  row.value_dtype = event.value_dtype;
-  row.query_layout = event.query_layout;
-  row.key_layout = event.key_layout;
-  row.value_layout = event.value_layout;
-  row.mask = event.mask;
-  row.causal = event.causal;
-  row.gqa = event.gqa;
+  RouteRow row = route_of(event);
   row.first_step = event.step;
   row.last_step = event.step;
   return row;
@@ -56,6 +42,26 @@ void count_skip(std::vector<StageSkip>& skips, std::string_view reason) {
 }
 
 }  // namespace
+
+RouteRow route_of(const RouteEvent& event) {
+  RouteRow row;
+  row.id = identity_of(event);
+  row.requested = event.requested;
+  row.selected = event.selected;
+  row.executed = event.executed;
+  row.variant = event.variant;
+  row.value = event.value;
+  row.key_dtype = event.key_dtype;
+  row.value_dtype = event.value_dtype;
+  row.query_layout = event.query_layout;
+  row.key_layout = event.key_layout;
+  row.value_layout = event.value_layout;
+  row.mask = event.mask;
+  row.mask_pattern = event.mask_pattern;
+  row.causal = event.causal;
+  row.gqa = event.gqa;
+  return row;
+}
 
 RouteIdentity identity_of(const RouteEvent& event) {
   RouteIdentity id;
@@ -106,6 +112,7 @@ RouteRow& RouteTable::row_of(const RouteEvent& event, std::size_t& at) {
   if (at == kNotCounted) {
     at = rows_.size();
     rows_.push_back(first_sighting(event));
+    newest_step_.push_back(kNotCounted);
   }
   return rows_[at];
 }
@@ -115,8 +122,17 @@ StepShare& RouteTable::share_of(const RouteEvent& event, std::uint32_t backend) 
                             (static_cast<std::uint64_t>(event.sparse) << 40) |
                             (static_cast<std::uint64_t>(backend) << 41);
   const auto [at, is_new] = share_index_.try_emplace(key, shares_.size());
-  if (is_new) shares_.push_back({event.role, event.step, identity_of(event).backend, 0, 0.0});
+  if (is_new) shares_.push_back({event.role, event.step, identity_of(event).backend, 0, 0.0, 1.0});
   return shares_[at->second];
+}
+
+RouteStep& RouteTable::step_of(std::size_t route, std::int32_t step) {
+  std::size_t& newest = newest_step_[route];
+  if (newest != kNotCounted && steps_[newest].step == step) return steps_[newest];
+  const auto [at, is_new] = step_index_.try_emplace(two(step, static_cast<std::int32_t>(route)), steps_.size());
+  if (is_new) steps_.push_back({static_cast<std::uint32_t>(route), step, 0, 0, 0.0});
+  newest = at->second;
+  return steps_[newest];
 }
 
 bool RouteTable::add(const RouteEvent& event) {
@@ -124,16 +140,28 @@ bool RouteTable::add(const RouteEvent& event) {
   const auto [at, is_new] = seen_.try_emplace(pack(event, backend), kNotCounted);
   RouteRow& row = row_of(event, at->second);
   StepShare& share = share_of(event, backend);
+  RouteStep& step = step_of(at->second, event.step);
   ++row.calls;
   ++share.calls;
+  ++step.calls;
   row.last_step = event.step;
-  if (event.sparse) row.density = static_cast<double>(event.density);
+  if (event.sparse) {
+    row.density = static_cast<double>(event.density);
+    share.budget = static_cast<double>(event.budget);
+  }
+  if (event.nan_count != 0 || event.inf_count != 0) {
+    row.nan_count += event.nan_count;
+    row.inf_count += event.inf_count;
+    if (row.first_bad_step < 0) row.first_bad_step = event.step;
+  }
   if (!event.stage_reason.empty()) count_skip(row.stage_skips, event.stage_reason);
   if (event.computed && event.end_ns != 0) {
     const double seconds = static_cast<double>(event.end_ns - event.begin_ns) * 1e-9;
     ++row.computed_calls;
     row.seconds += seconds;
     share.seconds += seconds;
+    ++step.computed_calls;
+    step.seconds += seconds;
   }
   ++calls_;
   ++revision_;
@@ -145,6 +173,9 @@ void RouteTable::clear_counts() {
   share_index_.clear();
   rows_.clear();
   shares_.clear();
+  steps_.clear();
+  newest_step_.clear();
+  step_index_.clear();
   calls_ = 0;
   ++revision_;
 }
@@ -163,7 +194,7 @@ std::vector<RouteRow> RouteTable::by_calls() const {
 
 TraceSnapshot RouteTable::snapshot(std::uint64_t dropped) const {
   // Both parts only grow, so their sum grows whenever either does.
-  return {rows_, shares_, calls_, dropped, revision_ + dropped};
+  return {rows_, shares_, calls_, dropped, revision_ + dropped, steps_};
 }
 
 }  // namespace attn::trace

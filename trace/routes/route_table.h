@@ -52,6 +52,7 @@ struct RouteRow {
   Layout key_layout = Layout::contiguous;
   Layout value_layout = Layout::contiguous;
   MaskKind mask = MaskKind::none;
+  MaskPattern mask_pattern = MaskPattern::unknown;
   bool causal = false;
   bool gqa = false;
   std::int32_t first_step = 0;
@@ -61,7 +62,13 @@ struct RouteRow {
   double seconds = 0.0;                ///< of the computed calls
   double density = 1.0;                ///< of the last sparse call; 1 when dense
   std::vector<StageSkip> stage_skips;  ///< in order of first sighting; empty where the stage was not asked
+  std::int64_t nan_count = 0;          ///< of the outputs' elements, over all calls where they were counted
+  std::int64_t inf_count = 0;
+  std::int32_t first_bad_step = -1;  ///< of the first call whose output held a NaN or an Inf; -1: none did
 };
+
+/// The row of a single call; counts, times and steps are 0.
+[[nodiscard]] RouteRow route_of(const RouteEvent& event);
 
 /// Calls and time of one (role, step, backend).
 struct StepShare {
@@ -70,6 +77,16 @@ struct StepShare {
   std::string backend;
   std::int64_t calls = 0;
   double seconds = 0.0;
+  double budget = 1.0;  ///< of the last sparse call; 1 when dense
+};
+
+/// Calls and time of one route in one step.
+struct RouteStep {
+  std::uint32_t route = 0;  ///< its place in TraceSnapshot::routes
+  std::int32_t step = 0;
+  std::int64_t calls = 0;
+  std::int64_t computed_calls = 0;
+  double seconds = 0.0;  ///< of the computed calls
 };
 
 /// A copy of everything that a view needs, cheap to hand from thread to thread.
@@ -78,7 +95,8 @@ struct TraceSnapshot {
   std::vector<StepShare> shares;  ///< in order of first sighting
   std::int64_t calls = 0;
   std::uint64_t dropped = 0;
-  std::uint64_t revision = 0;  ///< grows with every change; equal revisions are equal snapshots
+  std::uint64_t revision = 0;      ///< grows with every change; equal revisions are equal snapshots
+  std::vector<RouteStep> steps{};  ///< in order of first sighting
 };
 
 /// Distinct routes with counts. Not thread safe. Memory grows with distinct routes and steps, never with calls.
@@ -115,12 +133,16 @@ class RouteTable {
   [[nodiscard]] static PackedRoute pack(const RouteEvent& event, std::uint32_t backend) noexcept;
   RouteRow& row_of(const RouteEvent& event, std::size_t& at);
   StepShare& share_of(const RouteEvent& event, std::uint32_t backend);
+  RouteStep& step_of(std::size_t route, std::int32_t step);
 
   std::vector<std::string> backends_;                              ///< a backend's number is its place here
   std::unordered_map<PackedRoute, std::size_t, PackedHash> seen_;  ///< to its row, or kNotCounted this generation
   std::unordered_map<std::uint64_t, std::size_t, PackedHash> share_index_;
   std::vector<RouteRow> rows_;
   std::vector<StepShare> shares_;
+  std::vector<RouteStep> steps_;
+  std::vector<std::size_t> newest_step_;  ///< of each row, its place in steps_: most calls are of the step before
+  std::unordered_map<std::uint64_t, std::size_t, PackedHash> step_index_;
   std::int64_t calls_ = 0;
   std::uint64_t revision_ = 0;
 };
