@@ -19,12 +19,12 @@ namespace attn::app {
 /// A kind of call of a job and how one variant served it. Errors are against exact attention (the baseline's) on the
 /// same query, key, value and mask.
 struct LeverRoute {
-  std::string call;  ///< in the written notation, with its role
+  std::string call{};  ///< in the written notation, with its role
   Role role = Role::transformer;
   double budget = 1.0;     ///< of the sparse stage; 1: dense
   std::int64_t calls = 0;  ///< in one generation
-  std::string backend;     ///< executed, with "+sparse" where a selection was used
-  std::string kernel;
+  std::string backend{};   ///< executed, with "+sparse" where a selection was used
+  std::string kernel{};
   double seconds = 0.0;           ///< of one call: the median of the repetitions
   double baseline_seconds = 0.0;  ///< of the baseline's calls of this kind, measured between them
   double relative_l1 = 0.0;       ///< sum |variant - exact| / sum |exact|; the worst call of the kind
@@ -44,9 +44,10 @@ struct LeverMeasure {
   /// Most bytes of attention at one time on the target: the tensors of the largest call and what its kernel takes
   /// beyond them, as the kernels forecast it.
   std::int64_t memory_bytes = 0;
-  /// Most bytes that this process took beyond what it held before the variant ran (kernel memory and results; for a
-  /// picture activations too), by the system's high-water mark, which is reset before. Memory that worker threads keep
-  /// from an earlier variant does not show. nullopt where the system has no such mark.
+  /// Most bytes that this process took for the variant: the tensors of the largest call and how much the process grew
+  /// while it was served; of a picture, how much it grew while it was drawn, activations too. By the system's
+  /// high-water mark, which is reset before. Memory that worker threads keep from an earlier variant does not show.
+  /// nullopt where the system has no such mark.
   std::optional<std::int64_t> host_bytes;
   std::optional<PictureDistance> picture;  ///< from the baseline's
   std::string baseline_hash;               ///< of the baseline's results, equal for equal bits

@@ -40,39 +40,40 @@ struct LeverRole {
 struct LeverRow {
   LeverVariant variant;
   LeverState state = LeverState::measured;
-  std::string reason;              ///< of skipped and failed: one sentence
-  std::string same_as;             ///< of skipped: the variant that has the same routes; empty: there is none
-  std::vector<std::string> notes;  ///< "without flash: not available on platform mps ..."
-  std::string chain;
-  LeverMeasure measure;  ///< of a measured one
+  std::string reason{};              ///< of skipped and failed: one sentence
+  std::string same_as{};             ///< of skipped: the variant that has the same routes; empty: there is none
+  std::vector<std::string> notes{};  ///< "without flash: not available on platform mps ..."
+  std::string chain{};
+  LeverMeasure measure{};  ///< of a measured one
 
   /// Median seconds of one generation, and the width of the repetitions: (largest - smallest) / median.
   [[nodiscard]] double seconds() const;
   [[nodiscard]] double attention_seconds() const;
   [[nodiscard]] double spread() const;
   /// Time as a share of the baseline's: the median over the repetitions of variant / baseline, each measured next to
-  /// the other, so that a machine that slows down meanwhile does not count. 0.5: twice as fast.
+  /// the other, so that a machine that slows down meanwhile does not count. 0.5: twice as fast; 1 for the baseline.
   [[nodiscard]] double relative_time() const;
   /// The width of those ratios, (largest - smallest) / median. For the baseline, which is measured against itself,
-  /// how far it is from 1 counts too.
+  /// how far their median is from 1 counts too.
   [[nodiscard]] double own_noise() const;
   /// By role, in the order te, transformer, vae, none.
   [[nodiscard]] std::vector<LeverRole> roles() const;
   [[nodiscard]] double worst_relative_l1() const;
   /// The worst call's; 0 where a result is not finite.
   [[nodiscard]] double worst_cosine() const;
-  /// The picture's error for a job that draws, else the relative L1: 0 is exact, less is better.
+  /// The picture's mean squared error for a job that draws, else the relative L1: 0 is exact, less is better; infinite
+  /// where a result is not finite.
   [[nodiscard]] double error() const;
 };
 
 /// What rows were measured with. Rows of different headers do not belong together.
 struct LeverHeader {
-  std::string version;   ///< of the program
-  std::string job;       ///< its title
-  std::string identity;  ///< LeverJob::identity()
-  std::string settings;  ///< as given, as an Attnscope profile
-  std::string target;
-  std::string machine;  ///< kind of it: processor and threads
+  std::string version{};   ///< of the program
+  std::string job{};       ///< its title
+  std::string identity{};  ///< LeverJob::identity()
+  std::string settings{};  ///< as given, as an Attnscope profile
+  std::string target{};
+  std::string machine{};  ///< kind of it: processor and threads
   int repeat = 3;
   bool draws = false;
 
@@ -110,7 +111,8 @@ struct LeverProgress {
 };
 
 struct LeverRun {
-  std::vector<LeverVariant> variants;  ///< the baseline among them
+  std::vector<LeverVariant> variants;  ///< the baseline first
+  LeverShard shard;                    ///< which of them are measured; which have equal routes is judged over all
   int repeat = 3;
   LeverResult before;  ///< rows that are there already are kept and not measured again
   std::stop_token stop;

@@ -33,13 +33,14 @@ using SettingList = std::vector<std::pair<std::string, OptionValue>>;
 
 /// One way to run a job.
 struct LeverVariant {
-  std::string name;  ///< unique: "baseline", "backend:sage", "chain", "chain-without:sage", "dispatcher:cudnn",
-                     ///< "kernels:Flash", "kernels-without:Flash", "sparse:flex:30", "sparse:flex:30+30x2" (30 points
-                     ///< more in 2 steps at both ends), "compiled", "compiled:chain", "option:sdnq:KEY=VALUE", "as-set"
+  std::string
+      name{};  ///< unique: "baseline", "backend:sage", "chain", "chain-without:sage", "dispatcher:cudnn",
+               ///< "kernels:Flash", "kernels-without:Flash", "sparse:flex:30", "sparse:flex:30+30x2" (30 points
+               ///< more in 2 steps at both ends), "compiled", "compiled:chain", "option:sdnq:KEY=VALUE", "as-set"
   LeverGroup group = LeverGroup::baseline;
-  std::string what;                      ///< in words
-  SettingList settings;                  ///< what differs from the baseline's settings
-  std::optional<std::string> attention;  ///< request to the dispatcher; nullopt: none
+  std::string what{};                      ///< in words
+  SettingList settings{};                  ///< what differs from the baseline's settings
+  std::optional<std::string> attention{};  ///< request to the dispatcher; nullopt: none
   bool compiled = false;
 
   friend bool operator==(const LeverVariant&, const LeverVariant&) = default;
