@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -65,6 +66,7 @@ struct RouteRow {
   std::int64_t nan_count = 0;          ///< of the outputs' elements, over all calls where they were counted
   std::int64_t inf_count = 0;
   std::int32_t first_bad_step = -1;  ///< of the first call whose output held a NaN or an Inf; -1: none did
+  std::optional<double> error{};     ///< relative L1 against exact attention, where somebody measured it
 };
 
 /// The row of a single call; counts, times and steps are 0.

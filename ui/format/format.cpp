@@ -75,20 +75,36 @@ QString steps_text(int first, int last) {
   return QStringLiteral("%1–%2").arg(first).arg(last);
 }
 
+QString dtype_text(const trace::RouteRow& row) {
+  const auto name = [](DType dtype) { return text_of(short_name_of(dtype)); };
+  if (row.key_dtype == row.id.dtype && row.value_dtype == row.id.dtype) return name(row.id.dtype);
+  return QStringLiteral("q %1, k %2, v %3").arg(name(row.id.dtype), name(row.key_dtype), name(row.value_dtype));
+}
+
+bool is_fallback(const trace::RouteRow& row) { return row.requested != row.executed; }
+
 QString mask_text(const trace::RouteRow& row) {
-  QString kind;
-  switch (row.mask) {
-    case trace::MaskKind::none:
+  QStringList parts;
+  switch (row.mask_pattern) {
+    case trace::MaskPattern::unknown:
       break;
-    case trace::MaskKind::boolean:
-      kind = QStringLiteral("bool");
+    case trace::MaskPattern::all_true:
+      parts << QStringLiteral("all true");
       break;
-    case trace::MaskKind::additive:
-      kind = QStringLiteral("additive");
+    case trace::MaskPattern::key_padding:
+      parts << QStringLiteral("key padding");
+      break;
+    case trace::MaskPattern::causal:
+      parts << QStringLiteral("causal mask");
+      break;
+    case trace::MaskPattern::arbitrary:
+      parts << QStringLiteral("arbitrary");
       break;
   }
-  if (!row.causal) return kind.isEmpty() ? QStringLiteral("none") : kind;
-  return kind.isEmpty() ? QStringLiteral("causal") : kind + QStringLiteral(", causal");
+  if (row.mask == trace::MaskKind::additive) parts << QStringLiteral("additive");
+  if (row.mask == trace::MaskKind::boolean && parts.isEmpty()) parts << QStringLiteral("bool");
+  if (row.causal) parts << QStringLiteral("causal");
+  return parts.isEmpty() ? QStringLiteral("none") : parts.join(QStringLiteral(", "));
 }
 
 QString strides_text(const trace::RouteRow& row) {

@@ -28,7 +28,12 @@ namespace attn::ui {
 [[nodiscard]] QString share_text(double share);
 /// "3" or "0–12"
 [[nodiscard]] QString steps_text(int first, int last);
-/// "none", "bool", "additive", "causal", "bool, causal"
+/// "bf16", or "q f32, k f32, v bf16" where they differ.
+[[nodiscard]] QString dtype_text(const trace::RouteRow& row);
+/// Another backend served than was asked for first.
+[[nodiscard]] bool is_fallback(const trace::RouteRow& row);
+/// "none", "causal", and of an attn_mask what it says where that was seen, else its type: "key padding", "all true",
+/// "arbitrary, additive", "bool, causal".
 [[nodiscard]] QString mask_text(const trace::RouteRow& row);
 /// One word when query, key and value lie alike, else "q transposed, k expanded, v contiguous".
 [[nodiscard]] QString strides_text(const trace::RouteRow& row);
