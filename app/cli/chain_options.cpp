@@ -58,7 +58,7 @@ void ChainOptions::add_target(CLI::App& command) {
       ->capture_default_str();
 }
 
-void ChainOptions::add_chain(CLI::App& command) {
+void ChainOptions::add_settings(CLI::App& command) {
   add_target(command);
   command
       .add_option("--overrides", overrides,
@@ -69,6 +69,10 @@ void ChainOptions::add_chain(CLI::App& command) {
       ->take_all();
   command.add_option("--import", import_file, "Start from the settings in an SD.Next config.json")->type_name("FILE");
   attention.add(command);
+}
+
+void ChainOptions::add_chain(CLI::App& command) {
+  add_settings(command);
   command
       .add_option("--require", require,
                   "Backends of which one must serve every call, or the calls of a role (transformer=sage); otherwise "

@@ -28,7 +28,8 @@ struct ChainOptions {
   void add_json(CLI::App& command);
   void add_log(CLI::App& command);
   void add_target(CLI::App& command);
-  void add_chain(CLI::App& command);  ///< target, overrides, set, import, attention, require, json, debug, log
+  void add_settings(CLI::App& command);  ///< target, overrides, set, import, attention
+  void add_chain(CLI::App& command);     ///< those, require, json, debug, log
 };
 
 /// Where the engine's and the trace's lines go: warnings and errors on stderr, with --debug or SD_ATTN_DEBUG in the

@@ -23,6 +23,7 @@ void add_explain(CLI::App& program, Command& command);
 void add_plan(CLI::App& program, Command& command, const Profiles& profiles, bool with_inputs);
 void add_run(CLI::App& program, Command& command, const Profiles& profiles, bool with_inputs);
 void add_compare(CLI::App& program, Command& command, const Profiles& profiles, bool with_inputs);
+void add_probe(CLI::App& program, Command& command, const Profiles& profiles, bool with_inputs);
 void add_policy(CLI::App& program, Command& command);
 void add_generate(CLI::App& program, Command& command);
 void add_export(CLI::App& program, Command& command);

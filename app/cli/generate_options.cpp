@@ -93,7 +93,7 @@ Expected<void> read_forms(const GenerateOptions& options, app::GenerationSetting
       !good) {
     return good;
   }
-  if (options.compiled_option->count() > 0) settings.compiled = options.compiled;
+  if (options.compiled_option != nullptr && options.compiled_option->count() > 0) settings.compiled = options.compiled;
   return read_choice("--step-source", options.step_source, settings.step_source, app::parse_step_source,
                      "callback or hook");
 }
@@ -101,11 +101,20 @@ Expected<void> read_forms(const GenerateOptions& options, app::GenerationSetting
 }  // namespace
 
 void GenerateOptions::add(CLI::App& command) {
+  add_picture(command);
+  command.add_option("-o,--output", output, "The PNG to write")->type_name("FILE")->required();
+  command.add_option("--against", against, "A picture of the same size: PSNR and SSIM against it")->type_name("FILE");
+  compiled_option =
+      command.add_flag("--compiled,!--no-compiled", compiled, "Choose routes once per call site and keep them")
+          ->group("Attention calls");
+  chain.add_chain(command);
+  target_option = command.get_option("--target");
+}
+
+void GenerateOptions::add_picture(CLI::App& command) {
   constexpr const char* kGroup = "Picture";
   command.add_option("PROMPT", prompt, "What to draw, in the model's words")->type_name("");
-  command.add_option("-o,--output", output, "The PNG to write")->type_name("FILE")->required();
   command.add_option("--from", from, "Start from the settings inside a PNG that was made here")->type_name("FILE");
-  command.add_option("--against", against, "A picture of the same size: PSNR and SSIM against it")->type_name("FILE");
   command.add_option("--negative", negative, "What guidance leads away from")->type_name("TEXT")->group(kGroup);
   command.add_option("--seed", seed, "Of the noise: a number, or random (default: 0)")->type_name("N")->group(kGroup);
   command.add_option("--size", size, "Width and height: 64 to 512 in multiples of 8 (default: 128)")
@@ -144,15 +153,10 @@ void GenerateOptions::add(CLI::App& command) {
   command.add_option("--step-source", step_source, "Who counts steps: callback or hook (default: callback)")
       ->type_name("WHO")
       ->group(kCalls);
-  compiled_option =
-      command.add_flag("--compiled,!--no-compiled", compiled, "Choose routes once per call site and keep them")
-          ->group(kCalls);
   command.add_option("--threads", threads, "Threads to use; 0 is all of them")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command.add_option("--model", model, "Another folder with config.json and shapes.safetensors")->type_name("DIR");
-  chain.add_chain(command);
-  target_option = command.get_option("--target");
 }
 
 Expected<app::PictureSettings> read_generate(GenerateOptions& options) {

@@ -35,9 +35,11 @@ struct GenerateOptions {
   bool compiled = false;
   int threads = 0;
   CLI::Option* target_option = nullptr;    ///< tells whether --target was given
-  CLI::Option* compiled_option = nullptr;  ///< tells whether --compiled or --no-compiled was
+  CLI::Option* compiled_option = nullptr;  ///< tells whether --compiled or --no-compiled was; null: there is neither
 
   void add(CLI::App& command);
+  /// The options that say what is drawn, without the files, the chain and --compiled.
+  void add_picture(CLI::App& command);
 };
 
 /// The settings that the options ask for, and the chain's out of --from. Puts the target of --from into `options`

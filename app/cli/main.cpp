@@ -14,7 +14,7 @@ using namespace attn::cli;
 
 bool needs_profiles(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    if (word == "plan" || word == "run" || word == "compare") return true;
+    if (word == "plan" || word == "run" || word == "compare" || word == "probe" || word == "tune") return true;
     if (!word.starts_with("-")) return false;
   }
   return false;
@@ -34,17 +34,21 @@ std::string sentence_of(const CLI::App& program, const CLI::ParseError& error, c
     if (words.empty()) return "no subcommand given; there are " + attn::app::joined(names);
     return "unknown subcommand \"" + words.front() + "\"; there are " + attn::app::joined(names);
   }
-  if (!unknown) return chosen.front()->get_name() + ": " + text;
+  const CLI::App* sub = chosen.front();
+  while (!sub->get_subcommands().empty()) sub = sub->get_subcommands().front();
+  const std::string name = sub->get_name();
+  if (!unknown) return name + ": " + text;
   std::vector<std::string> options;
-  for (const CLI::Option* option : chosen.front()->get_options()) {
-    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+  for (const CLI::Option* option : sub->get_options()) {
+    for (const std::string& long_name : option->get_lnames()) options.push_back("--" + long_name);
   }
   const auto extras = program.remaining(true);
   std::string first = extras.empty() ? std::string() : extras.front();
   first = first.substr(0, first.find('='));
-  if (!first.starts_with("-")) return chosen.front()->get_name() + ": \"" + first + "\" is one argument too many";
-  return chosen.front()->get_name() + ": unknown option " + first +
-         attn::app::nearest_hint(first, options, "; `attnctl " + chosen.front()->get_name() + " --help` lists them");
+  if (!first.starts_with("-")) return name + ": \"" + first + "\" is one argument too many";
+  const std::string path = sub == chosen.front() ? name : chosen.front()->get_name() + " " + name;
+  return name + ": unknown option " + first +
+         attn::app::nearest_hint(first, options, "; `attnctl " + path + " --help` lists them");
 }
 
 }  // namespace
@@ -72,6 +76,7 @@ int main(int argc, char** argv) {
   add_plan(program, command, profiles, with_inputs);
   add_run(program, command, profiles, with_inputs);
   add_compare(program, command, profiles, with_inputs);
+  add_probe(program, command, profiles, with_inputs);
   add_policy(program, command);
   add_generate(program, command);
   add_export(program, command);

@@ -97,6 +97,7 @@ class Run {
     row.state = LeverState::skipped;
     row.same_as = same->second;
     row.reason = "has the same routes as " + same->second;
+    if (variant.group == LeverGroup::sparse && !plan.why_unchanged.empty()) row.reason += ": " + plan.why_unchanged;
     return row;
   }
 

@@ -331,6 +331,11 @@ std::string levers_json(const LeverResult& result) {
                             ? "one whole generation on this host"
                             : "the attention of one generation on this host: of each kind of call one is measured, "
                               "times its calls";
+  json["errors_are"] = result.header.draws
+                           ? "of each call against exact attention on the values that the variant met; no "
+                             "learned-feature distance, as its network cannot be shipped"
+                           : "against exact attention on generated values, independent normals: a sparse selection "
+                             "finds nothing to leave out in them, so its errors are far above those of a model";
   json["memory_is"] =
       "memory_bytes: tensors and kernel of the largest attention call on the target, as forecast; host_bytes: what "
       "this process took for it";

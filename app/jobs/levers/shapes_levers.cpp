@@ -61,8 +61,7 @@ class RouteBook final : public RouteObserver {
       return sum.route.call == route.call && sum.route.budget == route.budget && sum.route.backend == route.backend &&
              sum.route.kernel == route.kernel;
     });
-    if (same == sums_.end()) sums_.push_back({std::move(route), 0.0});
-    RouteSum& sum = same == sums_.end() ? sums_.back() : *same;
+    RouteSum& sum = same == sums_.end() ? sums_.emplace_back(RouteSum{std::move(route), 0.0}) : *same;
     ++sum.route.calls;
     sum.seconds += static_cast<double>(record.end_ns - record.begin_ns) * 1e-9;
     if (exact_ == nullptr) return;

@@ -36,13 +36,14 @@ bool is_own_option(std::string_view key) {
   return key != keys::overrides && key != keys::kernels && !is_sparse_key(key);
 }
 
-/// Which calls a backend declines and why: "te takes no attn_mask, vae head_dim 512 is over 128".
+/// Why a backend declines every call: "te takes no attn_mask; vae head_dim 512 is over 128". Empty where it takes one.
 std::string refusals(const LeverJob& job, const Engine& engine, const std::string& backend) {
   std::vector<std::string> clauses;
   for (const LeverCall& call : job.calls(engine.target())) {
     const Explanation explanation = engine.explain(call.call, call.role, 0);
     for (const BackendVerdict& entry : explanation.entries) {
-      if (entry.backend != backend || entry.reason.empty()) continue;
+      if (entry.backend != backend) continue;
+      if (entry.accepts) return {};
       const std::string clause = std::string(name_of(call.role)) + " " + entry.reason;
       if (std::find(clauses.begin(), clauses.end(), clause) == clauses.end()) clauses.push_back(clause);
     }
@@ -50,11 +51,24 @@ std::string refusals(const LeverJob& job, const Engine& engine, const std::strin
   return clauses.empty() ? std::string() : backend + " declines every call (" + joined(clauses, "; ") + ")";
 }
 
+/// Why the sparse stage leaves every call dense: "te is not the denoiser, transformer has an attn_mask".
+std::string why_dense(const LeverJob& job, const Engine& engine) {
+  std::vector<std::string> clauses;
+  for (const LeverCall& call : job.calls(engine.target())) {
+    const Explanation explanation = engine.explain(call.call, call.role, looked_at(job.steps())[1]);
+    if (!explanation.stage.consulted || explanation.stage.reason.empty()) continue;
+    const std::string clause = std::string(name_of(call.role)) + ": " + explanation.stage.reason;
+    if (std::find(clauses.begin(), clauses.end(), clause) == clauses.end()) clauses.push_back(clause);
+  }
+  return clauses.empty() ? std::string() : "the sparse stage leaves every call dense (" + joined(clauses, "; ") + ")";
+}
+
 std::string why_unchanged(const LeverJob& job, const Engine& engine, const LeverVariant& variant) {
   if (variant.group == LeverGroup::kernels) return "the same kernel serves every call";
   const BackendSpec* subject = subject_of(variant, engine.registry());
-  if (subject != nullptr) return refusals(job, engine, subject->name);
-  return {};
+  std::string why = subject == nullptr ? std::string() : refusals(job, engine, subject->name);
+  if (why.empty() && variant.group == LeverGroup::sparse) why = why_dense(job, engine);
+  return why;
 }
 
 /// Routes every call at the steps that are looked at. Error: a call that nobody would serve.
@@ -103,7 +117,7 @@ VariantPlan plan_variant(const LeverJob& job, Engine& engine, const LeverVariant
     plan.unavailable = !scope;
     auto routes = scope ? routes_of(job, *scope, variant) : Expected<std::string>(fail(scope.error()));
     if (routes) plan.signature = *std::move(routes);
-    if (!routes) plan.problem = routes.error();
+    if (!routes) plan.problem = routes.error().substr(0, routes.error().rfind("; nothing ran"));
   }
   if (plan.problem.empty()) plan.why_unchanged = why_unchanged(job, engine, variant);
   return plan;

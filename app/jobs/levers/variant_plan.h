@@ -16,7 +16,8 @@ struct VariantPlan {
   std::string problem;             ///< not empty: it cannot run, and why
   bool unavailable = false;        ///< the problem is that the target has not what it needs
   std::vector<std::string> notes;  ///< backends that are enabled and not in the chain, with why
-  std::string why_unchanged;       ///< for a variant that has the baseline's routes: why; may be empty
+  /// Why the lever does nothing to any call, should it turn out to have another variant's routes; may be empty.
+  std::string why_unchanged;
 };
 
 /// Asks `engine`, which must be idle and in the variant's state, about every call of the job at the first, a middle and
