@@ -112,7 +112,10 @@ QWidget* BlockMaskPanel::make_controls(QWidget* parent) {
   connect(out, &QToolButton::clicked, this, [this] { view_->zoom_out(); });
   connect(in, &QToolButton::clicked, this, [this] { view_->zoom_in(); });
   connect(fit, &QToolButton::clicked, this, [this] { view_->fit(); });
-  connect(step_, &QSpinBox::valueChanged, this, &BlockMaskPanel::refresh);
+  connect(step_, &QSpinBox::valueChanged, this, [this](int step) {
+    refresh();
+    context_.choose_step(step, this);
+  });
   for (QSpinBox* box : {head_, batch_}) {
     connect(box, &QSpinBox::valueChanged, this, [this] {
       view_->show_head(batch_->value(), head_->value());
@@ -216,6 +219,12 @@ void BlockMaskPanel::refresh() {
     const QSignalBlocker quiet(step_);
     step_->setMaximum(std::max<int>(0, static_cast<int>(context_.facts().steps) - 1));
     step_->setValue(std::max(route->first_step, (route->first_step + route->last_step) / 2));
+    followed_step_.reset();
+  }
+  if (const std::optional<int> step = context_.step(); step != followed_step_) {
+    followed_step_ = step;
+    const QSignalBlocker quiet(step_);
+    if (step) step_->setValue(*step);
   }
   show_map(*route);
   stack_->setCurrentIndex(1);

@@ -74,6 +74,7 @@ class BlockMaskPanel final : public QWidget {
   QPushButton* compute_;
   QPushButton* npy_;
   std::optional<trace::RouteIdentity> shown_;  ///< the route whose step and head were chosen
+  std::optional<int> followed_step_;           ///< the selected step that was last taken over
   std::optional<ChosenTiles> generated_;
   std::optional<Drawn> drawn_;
   bool computing_ = false;

@@ -97,7 +97,7 @@ std::vector<Card> cards_of(const Explanation& explanation, const trace::RouteRow
   return cards;
 }
 
-ExplainPanel::ExplainPanel(EngineLink& link, RouteSelection& selection, const Theme& theme, QWidget* parent)
+ExplainPanel::ExplainPanel(EngineLink& link, Selection& selection, const Theme& theme, QWidget* parent)
     : QWidget(parent), link_(link), selection_(selection), theme_(theme) {
   setObjectName("explain_panel");
   set_look(this, "panel");
@@ -114,7 +114,7 @@ ExplainPanel::ExplainPanel(EngineLink& link, RouteSelection& selection, const Th
   area_->setAccessibleName(tr("Explain"));
   stack_->addWidget(area_);
   outer->addWidget(stack_);
-  connect(&selection_, &RouteSelection::changed, this, &ExplainPanel::refresh);
+  connect(&selection_, &Selection::changed, this, &ExplainPanel::refresh);
   connect(&link_, &EngineLink::settings_changed, this, &ExplainPanel::refresh);
 }
 

@@ -4,7 +4,7 @@
 #include "core/router/explanation.h"
 #include "ui/explain/verdict_card.h"
 #include "ui/link/engine_link.h"
-#include "ui/selection/route_selection.h"
+#include "ui/selection/selection.h"
 #include "ui/theme/theme.h"
 
 #include <QWidget>
@@ -24,7 +24,7 @@ class ExplainPanel final : public QWidget {
   Q_OBJECT
 
  public:
-  ExplainPanel(EngineLink& link, RouteSelection& selection, const Theme& theme, QWidget* parent = nullptr);
+  ExplainPanel(EngineLink& link, Selection& selection, const Theme& theme, QWidget* parent = nullptr);
 
   /// The counts of the run, for the route's calls that stayed dense.
   void set_run(const trace::TraceSnapshot& run);
@@ -35,7 +35,7 @@ class ExplainPanel final : public QWidget {
   void add_text(const QString& text, const char* look);
 
   EngineLink& link_;
-  RouteSelection& selection_;
+  Selection& selection_;
   const Theme& theme_;
   trace::TraceSnapshot run_;
   std::vector<trace::StageSkip> skips_;  ///< of the selected route, as shown

@@ -98,7 +98,7 @@ QWidget* MainWindow::make_charts(QWidget* parent) {
   charts_ = title->use_tabs({tr("Per step"), tr("Budget sweep")});
   charts_->setObjectName("chart_tabs");
   auto* pages = new QStackedWidget(charts);
-  steps_ = new StepChart(theme_, pages);
+  steps_ = new StepChart(selection_, sparse_, theme_, pages);
   sweep_ = new SweepPage(sparse_, services_.jobs, theme_, pages);
   pages->addWidget(steps_);
   pages->addWidget(sweep_);
@@ -221,6 +221,9 @@ void MainWindow::make_menus() {
   add(file, tr("&Quit"), QKeySequence::Quit, [this] { close(); });
 
   QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+  selection_.serve(this);
+  edit->addActions({selection_.back_action(), selection_.forward_action()});
+  edit->addSeparator();
   add(edit, tr("&Copy routes"), {}, [this] {
     routes_->copy();
   })->setToolTip(tr("The selected rows of the route table, as tab-separated text"));

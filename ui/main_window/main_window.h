@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ui/link/engine_link.h"
-#include "ui/selection/route_selection.h"
+#include "ui/selection/selection.h"
 #include "ui/services.h"
 #include "ui/sparse/sparse_context.h"
 #include "ui/theme/theme.h"
@@ -46,7 +46,7 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] ChainBar& chain_bar() noexcept { return *chain_bar_; }
   [[nodiscard]] ControlPanel& control() noexcept { return *control_; }
   [[nodiscard]] RoutePanel& routes() noexcept { return *routes_; }
-  [[nodiscard]] RouteSelection& selection() noexcept { return selection_; }
+  [[nodiscard]] Selection& selection() noexcept { return selection_; }
   [[nodiscard]] LogPanel& log() noexcept { return *log_; }
   [[nodiscard]] BlockMaskPanel& block_mask() noexcept { return *block_mask_; }
   [[nodiscard]] SweepPage& sweep() noexcept { return *sweep_; }
@@ -90,7 +90,7 @@ class MainWindow final : public QMainWindow {
   Theme& theme_;
   std::unique_ptr<QSettings> settings_;
   EngineLink link_;
-  RouteSelection selection_;
+  Selection selection_;
   SparseContext sparse_;
   bool drew_ = false;  ///< the workload last chosen makes pictures
   std::uint64_t shown_revision_ = ~std::uint64_t{0};

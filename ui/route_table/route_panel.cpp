@@ -20,7 +20,7 @@
 
 namespace attn::ui {
 
-RoutePanel::RoutePanel(RouteSelection& selection, const Theme& theme, QWidget* parent)
+RoutePanel::RoutePanel(Selection& selection, const Theme& theme, QWidget* parent)
     : QWidget(parent), selection_(selection), theme_(theme) {
   setObjectName("route_panel");
   set_look(this, "panel");
@@ -60,7 +60,7 @@ RoutePanel::RoutePanel(RouteSelection& selection, const Theme& theme, QWidget* p
     show_selection();
     show_facts();
   });
-  connect(&selection_, &RouteSelection::changed, this, [this](const QObject* origin) {
+  connect(&selection_, &Selection::changed, this, [this](const QObject* origin) {
     if (origin != this) show_selection();
   });
   show_facts();

@@ -3,7 +3,7 @@
 
 #include "ui/route_table/route_filter.h"
 #include "ui/route_table/route_model.h"
-#include "ui/selection/route_selection.h"
+#include "ui/selection/selection.h"
 #include "ui/theme/theme.h"
 
 #include <QWidget>
@@ -22,7 +22,7 @@ class RoutePanel final : public QWidget {
   Q_OBJECT
 
  public:
-  RoutePanel(RouteSelection& selection, const Theme& theme, QWidget* parent = nullptr);
+  RoutePanel(Selection& selection, const Theme& theme, QWidget* parent = nullptr);
 
   void set_run(const trace::TraceSnapshot& run);
   [[nodiscard]] QTableView* view() noexcept { return view_; }
@@ -39,7 +39,7 @@ class RoutePanel final : public QWidget {
   void show_selection();
   void fit_columns();
 
-  RouteSelection& selection_;
+  Selection& selection_;
   const Theme& theme_;
   RouteModel model_;
   RouteFilter filter_;

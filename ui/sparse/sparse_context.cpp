@@ -43,10 +43,10 @@ StageForecast forecast(const SparseOptions& options, const trace::RouteRow& rout
   return out;
 }
 
-SparseContext::SparseContext(EngineLink& link, SparseService& service, RouteSelection& selection, QObject* parent)
+SparseContext::SparseContext(EngineLink& link, SparseService& service, Selection& selection, QObject* parent)
     : QObject(parent), link_(link), service_(service), selection_(selection) {
   connect(&link_, &EngineLink::settings_changed, this, &SparseContext::changed);
-  connect(&selection_, &RouteSelection::changed, this, &SparseContext::changed);
+  connect(&selection_, &Selection::changed, this, &SparseContext::changed);
 }
 
 void SparseContext::set_run(const trace::TraceSnapshot& run) {
@@ -90,6 +90,17 @@ const trace::RouteRow* SparseContext::route() const {
     if (row.id == selection_.route()->id) return &row;
   }
   return &*selection_.route();
+}
+
+std::optional<int> SparseContext::step() const {
+  return selection_.role() == Role::transformer ? selection_.step() : std::nullopt;
+}
+
+void SparseContext::choose_step(int step, const QObject* origin) {
+  const auto& route = selection_.route();
+  if (route && step >= route->first_step && step <= route->last_step) {
+    selection_.choose_step(route->id.role, step, origin);
+  }
 }
 
 const trace::RouteRow* SparseContext::eligible_route() const {

@@ -3,7 +3,7 @@
 
 #include "core/sparse/sparse_stage.h"
 #include "ui/link/engine_link.h"
-#include "ui/selection/route_selection.h"
+#include "ui/selection/selection.h"
 #include "ui/sparse/sparse_service.h"
 
 #include <QObject>
@@ -33,7 +33,7 @@ class SparseContext final : public QObject {
   Q_OBJECT
 
  public:
-  SparseContext(EngineLink& link, SparseService& service, RouteSelection& selection, QObject* parent = nullptr);
+  SparseContext(EngineLink& link, SparseService& service, Selection& selection, QObject* parent = nullptr);
 
   void set_run(const trace::TraceSnapshot& run);
   /// What the workload panel has: the loaded model's id and the steps of the next run.
@@ -50,6 +50,10 @@ class SparseContext final : public QObject {
 
   /// The selected route, or while none is selected the largest one that has tiles; null when there is neither.
   [[nodiscard]] const trace::RouteRow* route() const;
+  /// The selected step of the denoiser.
+  [[nodiscard]] std::optional<int> step() const;
+  /// Selects it, for a panel that shows the route at that step; a route that the run does not have there stays alone.
+  void choose_step(int step, const QObject* origin);
   /// The selected route when it has tiles to choose, else the largest of the run that has.
   [[nodiscard]] const trace::RouteRow* eligible_route() const;
   /// Capabilities of the first chain entry that takes block masks and accepts the route; block_mask alone when none.
@@ -66,7 +70,7 @@ class SparseContext final : public QObject {
 
   EngineLink& link_;
   SparseService& service_;
-  RouteSelection& selection_;
+  Selection& selection_;
   trace::TraceSnapshot run_;
   RunFacts facts_;
   QString model_;

@@ -37,7 +37,7 @@ StepBars::StepBars(const trace::TraceSnapshot& run) {
     const int step = share.role == Role::transformer ? share.step : 0;
     auto bar = std::find_if(bars_.begin(), bars_.end(),
                             [&](const StepBar& b) { return b.role == share.role && b.step == step; });
-    if (bar == bars_.end()) bar = bars_.insert(bars_.end(), StepBar{share.role, step, {}, 0.0});
+    if (bar == bars_.end()) bar = bars_.insert(bars_.end(), StepBar{share.role, step, {}, 0.0, 0.0});
     const QString backend = text_of(share.backend);
     if (std::find(backends_.begin(), backends_.end(), backend) == backends_.end()) backends_.push_back(backend);
     const double value = in_seconds_ ? share.seconds : static_cast<double>(share.calls);
@@ -45,6 +45,7 @@ StepBars::StepBars(const trace::TraceSnapshot& run) {
     if (part == bar->parts.end()) part = bar->parts.insert(bar->parts.end(), {backend, 0.0});
     part->value += value;
     bar->total += value;
+    if (share.budget < 1.0) bar->budget = share.budget;
   }
   std::stable_sort(bars_.begin(), bars_.end(), [](const StepBar& a, const StepBar& b) {
     return std::tuple(rank_of(a.role), a.step) < std::tuple(rank_of(b.role), b.step);
@@ -62,6 +63,13 @@ QRectF StepBars::column(std::size_t at, const QRectF& plot) const {
   const double step = pitch(plot);
   const double gap = step > 6.0 ? std::max(2.0, step * 0.18) : (step > 2.0 ? 1.0 : 0.0);
   return {plot.left() + step * static_cast<double>(at) + gap / 2.0, plot.top(), step - gap, plot.height()};
+}
+
+int StepBars::find(Role role, int step) const {
+  const auto at = std::find_if(bars_.begin(), bars_.end(), [&](const StepBar& bar) {
+    return bar.role == role && (role != Role::transformer || bar.step == step);
+  });
+  return at == bars_.end() ? -1 : static_cast<int>(at - bars_.begin());
 }
 
 int StepBars::at(double x, const QRectF& plot) const {

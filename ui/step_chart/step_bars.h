@@ -20,6 +20,7 @@ struct StepBar {
   int step = 0;
   std::vector<Part> parts;  ///< in the order of first sighting in the run
   double total = 0.0;
+  double budget = 0.0;  ///< share of the tiles kept by the sparse calls of the step; 0: it had none
   friend bool operator==(const StepBar&, const StepBar&) = default;
 };
 
@@ -38,7 +39,12 @@ class StepBars {
   /// Keeps room for bars that are still to come, so that those that are there do not move when they come.
   void expect(std::size_t bars) noexcept { expected_ = bars; }
 
-  /// Left edge and width of bar `at` in `plot`, whatever its height.
+  /// Steps of the run that have no bar yet, as far as they are known.
+  [[nodiscard]] std::size_t missing() const noexcept { return expected_ > bars_.size() ? expected_ - bars_.size() : 0; }
+  /// The bar of a step of the transformer, or of another role; -1 for none.
+  [[nodiscard]] int find(Role role, int step) const;
+
+  /// Left edge and width of bar `at` in `plot`, whatever its height. `at` may be one of the missing().
   [[nodiscard]] QRectF column(std::size_t at, const QRectF& plot) const;
   /// Index of the bar whose column holds x; -1 for none.
   [[nodiscard]] int at(double x, const QRectF& plot) const;
