@@ -36,7 +36,7 @@ class Run {
   }
 
   Expected<LeverResult> measure() {
-    auto baseline = lever_engine(as_set_, run_.variants.front());
+    auto baseline = make(run_.variants.front());
     if (!baseline) return fail(baseline.error());
     const VariantPlan exact = plan_variant(job_, **baseline, run_.variants.front());
     if (!exact.problem.empty()) return fail("exact attention: " + exact.problem);
@@ -65,10 +65,14 @@ class Run {
   }
 
  private:
+  [[nodiscard]] Expected<std::unique_ptr<Engine>> make(const LeverVariant& variant) const {
+    return run_.engine ? run_.engine(variant) : lever_engine(as_set_, variant);
+  }
+
   /// The row of a variant as its routes have it: state measured where it has to be measured.
   Expected<LeverRow> plan_one(const LeverVariant& variant, const VariantPlan& exact) {
     LeverRow row{.variant = variant};
-    auto engine = lever_engine(as_set_, variant);
+    auto engine = make(variant);
     if (!engine) return fail(engine.error());
     const VariantPlan plan = plan_variant(job_, **engine, variant);
     row.chain = plan.chain;
@@ -103,7 +107,7 @@ class Run {
 
   /// Nullopt: stopped. Error: the run has to end.
   Expected<std::optional<LeverRow>> measure_one(Engine& baseline, LeverRow row) {
-    auto engine = lever_engine(as_set_, row.variant);
+    auto engine = make(row.variant);
     if (!engine) return fail(engine.error());
     Expected<LeverMeasure> measure = fail("");
     try {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -115,6 +116,8 @@ struct LeverRun {
   LeverShard shard;                    ///< which of them are measured; which have equal routes is judged over all
   int repeat = 3;
   LeverResult before;  ///< rows that are there already are kept and not measured again
+  /// Makes the engine of a variant; empty: lever_engine().
+  std::function<Expected<std::unique_ptr<Engine>>(const LeverVariant&)> engine;
   std::stop_token stop;
   /// On the calling thread, at most about 30 times a second.
   std::function<void(const LeverProgress&)> progress;

@@ -41,22 +41,15 @@ const OptionSpec* spec_of(const std::vector<OptionSpec>& specs, std::string_view
 
 std::string sparse_key(std::string_view name) { return std::string(keys::sparse_prefix) + std::string(name); }
 
-/// Where the baseline stands for each key that a lever moves.
-SettingList baseline_settings(const std::vector<OptionSpec>& specs) {
-  return {{std::string(keys::overrides), OptionList{}},
-          {std::string(keys::kernels), spec_of(specs, keys::kernels)->fallback},
-          {sparse_key("enabled"), false},
-          {std::string(kDispatcherKey), std::string()}};
-}
-
 class VariantList {
  public:
-  VariantList(const Engine& as_set, bool can_compile)
+  VariantList(const Engine& as_set, bool can_compile, const OptionList& backends)
       : registry_(as_set.registry()), specs_(as_set.specs()), values_(as_set.values()), can_compile_(can_compile) {
-    const OptionList named = values_.list(keys::overrides);
-    const bool stated = !named.empty() && !same_value(named, spec_of(specs_, keys::overrides)->fallback);
+    OptionList named = values_.list(keys::overrides);
+    if (same_value(named, spec_of(specs_, keys::overrides)->fallback)) named.clear();
+    if (!backends.empty()) named = backends;
     for (const std::string& label : registry_.labels()) {
-      const bool wanted = !stated || std::find(named.begin(), named.end(), label) != named.end();
+      const bool wanted = named.empty() || std::find(named.begin(), named.end(), label) != named.end();
       if (const BackendSpec* spec = wanted ? registry_.by_label(label) : nullptr) backends_.push_back(spec);
     }
   }
@@ -223,6 +216,13 @@ bool matches(const LeverVariant& variant, const std::string& glob, bool is_name)
 
 }  // namespace
 
+SettingList baseline_settings(const std::vector<OptionSpec>& specs) {
+  return {{std::string(keys::overrides), OptionList{}},
+          {std::string(keys::kernels), spec_of(specs, keys::kernels)->fallback},
+          {sparse_key("enabled"), false},
+          {std::string(kDispatcherKey), std::string()}};
+}
+
 std::string_view name_of(LeverGroup group) noexcept {
   const auto* const found =
       std::find_if(kGroups.begin(), kGroups.end(), [group](const auto& entry) { return entry.first == group; });
@@ -236,8 +236,8 @@ std::optional<LeverGroup> parse_lever_group(std::string_view text) noexcept {
   return found->first;
 }
 
-std::vector<LeverVariant> lever_variants(const Engine& as_set, bool can_compile) {
-  return VariantList(as_set, can_compile).make();
+std::vector<LeverVariant> lever_variants(const Engine& as_set, bool can_compile, const OptionList& backends) {
+  return VariantList(as_set, can_compile, backends).make();
 }
 
 Expected<std::vector<LeverVariant>> narrow_variants(const std::vector<LeverVariant>& all,

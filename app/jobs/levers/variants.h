@@ -48,9 +48,12 @@ struct LeverVariant {
 
 /// Every variant for an engine's registry and target, the baseline first, the settings as given last. Derived from the
 /// registry, the option specs and the list of attention backends, so that a new backend, kernel or alias is in it.
-/// Overrides that the engine's settings name limit which backends are tried: all of them where there are none, or where
-/// they stand at the target's default. `can_compile`: the job can be compiled.
-[[nodiscard]] std::vector<LeverVariant> lever_variants(const Engine& as_set, bool can_compile);
+/// `backends` are the labels of the override backends that are tried; for none, those that the settings name, and all
+/// where they stand at the target's default or name none. `can_compile`: the job can be compiled.
+[[nodiscard]] std::vector<LeverVariant> lever_variants(const Engine& as_set, bool can_compile,
+                                                       const OptionList& backends = {});
+/// Where the baseline stands for each key that a lever moves: no overrides, every kernel, dense, no dispatcher.
+[[nodiscard]] SettingList baseline_settings(const std::vector<OptionSpec>& specs);
 
 /// The variants whose names match one of `globs` (* and ?, or a group's name), in their order; for no glob all but
 /// group option. The baseline always stays. Error: a glob that matches nothing, with the nearest names.
