@@ -112,18 +112,18 @@ struct LeverProgress {
 };
 
 struct LeverRun {
-  std::vector<LeverVariant> variants;  ///< the baseline first
-  LeverShard shard;                    ///< which of them are measured; which have equal routes is judged over all
+  std::vector<LeverVariant> variants{};  ///< the baseline first
+  LeverShard shard{};                    ///< which of them are measured; which have equal routes is judged over all
   int repeat = 3;
-  LeverResult before;  ///< rows that are there already are kept and not measured again
+  LeverResult before{};  ///< rows that are there already are kept and not measured again
   /// Makes the engine of a variant; empty: lever_engine().
-  std::function<Expected<std::unique_ptr<Engine>>(const LeverVariant&)> engine;
-  std::stop_token stop;
+  std::function<Expected<std::unique_ptr<Engine>>(const LeverVariant&)> engine{};
+  std::stop_token stop{};
   /// On the calling thread, at most about 30 times a second.
-  std::function<void(const LeverProgress&)> progress;
+  std::function<void(const LeverProgress&)> progress{};
   /// On the calling thread after each variant, with all rows so far, the outcome still "stopped". An error ends the
   /// run with that error.
-  std::function<Expected<void>(const LeverResult&)> row_done;
+  std::function<Expected<void>(const LeverResult&)> row_done{};
 };
 
 /// Who measures here: the header of a run with these settings.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace attn::app {
@@ -145,6 +146,7 @@ class ScheduleLevers final : public LeverJob {
   struct Hashes {
     BitsHash exact;
     BitsHash tried;
+    std::set<std::uint32_t> met;  ///< calls whose exact result is in the hash, whatever their budgets
   };
 
   [[nodiscard]] AttentionCall placed(const Target& target, const AttentionCall& call) const {
@@ -199,7 +201,9 @@ class ScheduleLevers final : public LeverJob {
     route.kernel = served.variant;
     if (!served.sparse) route.budget = 1.0;
     note_error(route, exact_call.output, tensors.call.output);
-    hashes.exact.add({exact_output.as<std::byte>(), static_cast<std::size_t>(exact_output.view().bytes())});
+    if (hashes.met.insert(unit.call).second) {
+      hashes.exact.add({exact_output.as<std::byte>(), static_cast<std::size_t>(exact_output.view().bytes())});
+    }
     hashes.tried.add({tensors.output.data(), tensors.output.size()});
     if (auto timed = time_unit(unit, exact, tried, {exact_call, tensors.call, warm}, how, measure, route); !timed) {
       return timed;

@@ -72,9 +72,11 @@ std::string why_unchanged(const LeverJob& job, const Engine& engine, const Lever
 }
 
 /// Routes every call at the steps that are looked at. Error: a call that nobody would serve.
-Expected<std::string> routes_of(const LeverJob& job, JobScope& scope, const LeverVariant& variant) {
+Expected<std::string> routes_of(const LeverJob& job, JobScope& scope, const LeverVariant& variant,
+                                const BackendSpec* subject) {
   std::string text;
   bool sparse = false;
+  bool serves = subject == nullptr;
   std::size_t index = 0;
   for (const LeverCall& call : job.calls(scope.plan().target())) {
     const RoleScope role(scope.context(), call.role);
@@ -86,13 +88,15 @@ Expected<std::string> routes_of(const LeverJob& job, JobScope& scope, const Leve
                     shape_text(call.call.key.sizes()) + " could not be served: " + std::string(route.failure));
       }
       sparse = sparse || route.sparse;
+      serves = serves || route.selected == subject->name;
       text += std::to_string(index) + ":" + std::string(route.executed) + "/" + std::string(route.variant) +
               (route.sparse ? "+" : "") + ",";
     }
     ++index;
   }
   if (sparse) text += text_of(variant.settings, is_sparse_key);
-  return text + text_of(variant.settings, is_own_option) + (variant.compiled ? ";compiled" : "");
+  if (serves) text += text_of(variant.settings, is_own_option);
+  return text + (variant.compiled ? ";compiled" : "");
 }
 
 }  // namespace
@@ -115,7 +119,7 @@ VariantPlan plan_variant(const LeverJob& job, Engine& engine, const LeverVariant
   {
     auto scope = engine.begin_job(pipe, job.steps(), nullptr, false);
     plan.unavailable = !scope;
-    auto routes = scope ? routes_of(job, *scope, variant) : Expected<std::string>(fail(scope.error()));
+    auto routes = scope ? routes_of(job, *scope, variant, subject) : Expected<std::string>(fail(scope.error()));
     if (routes) plan.signature = *std::move(routes);
     if (!routes) plan.problem = routes.error().substr(0, routes.error().rfind("; nothing ran"));
   }
