@@ -3,11 +3,11 @@
 
 #include "core/engine/engine.h"
 #include "trace/routes/route_table.h"
+#include "ui/export/export_service.h"
 #include "ui/preview/preview_service.h"
 
 #include <QObject>
 #include <QString>
-#include <QStringList>
 #include <map>
 #include <optional>
 #include <vector>
@@ -103,55 +103,8 @@ class TargetList {
   [[nodiscard]] virtual const std::vector<Target>& targets() const = 0;
 };
 
-/// The two forms in which a production system keeps the choice of backends.
-enum class ConfigForm {
-  as_file,  ///< what the file has; overrides for a new one
-  overrides,
-  selector,
-};
-
-/// What writing would change.
-struct ExportPreview {
-  QString path;
-  QString diff;        ///< lines after "+ ", "- " or "  ", "..." for a gap; empty when nothing would change
-  QStringList losses;  ///< settings that the form cannot say, a sentence each
-  QStringList notes;   ///< what else a person should know
-  QString error;       ///< a sentence; then nothing can be written
-  bool new_file = false;
-  ConfigForm form = ConfigForm::overrides;  ///< the one that will be written
-};
-
-struct ExportResult {
-  QString path;
-  QString backup;  ///< copy of the file as it was; empty for a new file
-  QString error;
-};
-
-struct ImportResult {
-  QString path;
-  QStringList applied;   ///< "key: old → new"
-  QStringList notes;     ///< what was read in an old spelling or left aside
-  QStringList problems;  ///< sentences; when there is one, nothing was applied
-};
-
-/// Takes settings to production and back. Work happens off the GUI thread; every signal arrives on it. A newer
-/// preview replaces an older one that is not answered yet.
-class ExportService : public QObject {
-  Q_OBJECT
-
- public:
-  using QObject::QObject;
-  virtual void preview(const QString& path, ConfigForm form) = 0;
-  virtual void write(const QString& path, ConfigForm form) = 0;
-  virtual void import(const QString& path) = 0;
-
- signals:
-  void previewed(const attn::ui::ExportPreview& preview);
-  void written(const attn::ui::ExportResult& result);
-  void imported(const attn::ui::ImportResult& result);
-};
-
 class LogFeed;
+class PolicyService;
 class SparseService;
 
 /// Everything that the window needs. The referred objects outlive it.
@@ -164,6 +117,7 @@ struct Services {
   LogFeed& log;
   SparseService& sparse;
   PreviewService& pictures;
+  PolicyService& policy;
 };
 
 }  // namespace attn::ui

@@ -33,20 +33,4 @@ std::string formats_help() {
   return text;
 }
 
-ProductionSettings production_settings(const Engine& engine) {
-  ProductionSettings settings{engine.specs(), engine.values(), engine.attention(), engine.quarantine()};
-  settings.attention.dispatcher.clear();
-  return settings;
-}
-
-Expected<void> take_import(const ImportText& imported, Engine& engine) {
-  if (!imported.problems.empty()) return fail(imported.problems.front());
-  ImportText::Values all = imported.values;
-  all.insert(all.end(), imported.absent.begin(), imported.absent.end());
-  if (auto set = engine.set_all(all); !set) return fail(set.error());
-  if (!imported.quarantine.empty()) engine.set_quarantine(imported.quarantine);
-  if (!imported.attention) return {};
-  return engine.set_attention(*imported.attention);
-}
-
 }  // namespace attn::cli

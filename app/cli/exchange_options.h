@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/cli/chain_options.h"
+#include "app/jobs/exchange/exchange.h"
 #include "core/exchange/formats.h"
 
 #include <string>
@@ -22,10 +23,7 @@ struct FormatOptions {
 /// "sdnext: the config.json of SD.Next\nunsloth: ..." for help.
 [[nodiscard]] std::string formats_help();
 
-/// What the engine would take to production.
-[[nodiscard]] ProductionSettings production_settings(const Engine& engine);
-
-/// Puts an imported text into an engine, all or none. Error: the first problem.
-[[nodiscard]] Expected<void> take_import(const ImportText& imported, Engine& engine);
+using app::production_settings;
+using app::take_import;
 
 }  // namespace attn::cli

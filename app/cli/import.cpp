@@ -2,8 +2,8 @@
 // attnctl import: another system's settings, and the chain that they give; or only what is wrong in them.
 #include "app/cli/commands.h"
 #include "app/cli/exchange_options.h"
+#include "app/jobs/exchange/stored_settings.h"
 #include "app/jobs/files/atomic_file.h"
-#include "core/exchange/json_text.h"
 
 #include <iostream>
 #include <memory>
@@ -45,55 +45,14 @@ void print_values(const ImportText& imported) {
   std::cout << std::flush;
 }
 
-/// One attention key of a text: what it holds, what counts, and what would by itself.
-struct Finding {
-  std::string key;
-  std::string stored;     ///< empty: the text leaves it out
-  std::string effective;  ///< what a server starts with
-  std::string fallback;
-  std::string problem;  ///< empty: nothing is wrong
-};
-
-/// Findings about a flat text, key by key: a key is wrong when it would be a problem by itself.
-std::vector<Finding> findings_in(const ExchangeFormat& format, const JsonText& text, const ProductionSettings& settings,
-                                 const ExportOptions& options) {
-  std::vector<Finding> findings;
-  for (const OptionSpec& spec : settings.specs) {
-    const JsonMember* member = text.find(spec.key);
-    if (member == nullptr) continue;
-    Finding finding{spec.key, std::string(text.raw(*member)), value_text(spec.fallback), value_text(spec.fallback), {}};
-    // The whole text with only this attention key: its form and its line stay what they are.
-    std::vector<JsonEdit> others;
-    for (const OptionSpec& other : settings.specs) {
-      const bool form_key = other.key == "cross_attention_optimization" || other.key == "sparse_attention_exclude";
-      if (other.key != spec.key && !form_key && text.find(other.key) != nullptr) others.push_back({other.key, {}});
-    }
-    ExportOptions as_whole = options;
-    if (!as_whole.form) as_whole.form = detect_sdnext_form(text.text()).value_or(SdNextForm::overrides);
-    const auto alone = format.read(text.with(others), settings, as_whole);
-    for (const std::string& problem : alone ? alone->problems : std::vector<std::string>{alone.error()}) {
-      const std::size_t at = problem.find(spec.key);
-      if (at != std::string::npos && at < 16) finding.problem = problem.substr(at);
-    }
-    if (finding.problem.empty() && alone) {
-      for (const auto& [key, value] : alone->values) {
-        if (key == spec.key) finding.effective = value_text(value);
-      }
-    }
-    findings.push_back(std::move(finding));
-  }
-  return findings;
-}
-
 int run_check(const ImportCommand& options, const ExchangeFormat& format, const std::string& text,
               const ProductionSettings& settings, const ExportOptions& wanted) {
-  const auto json_text = JsonText::parse(text);
-  if (!json_text) return say(Exit::wrong, options.file + ": " + json_text.error());
-  const std::vector<Finding> findings = findings_in(format, *json_text, settings, wanted);
+  const auto findings = app::stored_values(format, text, settings, wanted);
+  if (!findings) return say(Exit::wrong, options.file + ": " + findings.error());
   int wrong = 0;
   Json list = Json::array();
   std::vector<std::vector<std::string>> rows;
-  for (const Finding& finding : findings) {
+  for (const app::StoredValue& finding : *findings) {
     wrong += finding.problem.empty() ? 0 : 1;
     list.push_back({{"key", finding.key},
                     {"stored", finding.stored},

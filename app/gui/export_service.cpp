@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/export_service.h"
 
+#include "app/jobs/exchange/exchange.h"
 #include "app/jobs/files/atomic_file.h"
 #include "core/exchange/diff.h"
-#include "core/exchange/sdnext_config.h"
 #include "ui/format/format.h"
 
 #include <filesystem>
@@ -14,110 +14,118 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<SdNextForm> form_of(ui::ConfigForm form) {
-  switch (form) {
-    case ui::ConfigForm::as_file:
-      return std::nullopt;
-    case ui::ConfigForm::overrides:
-      return SdNextForm::overrides;
-    case ui::ConfigForm::selector:
-      return SdNextForm::selector;
-  }
-  return std::nullopt;
-}
-
 fs::path path_of(const QString& path) { return {path.toStdU16String()}; }
 
 /// A file as it is and as it would be.
 struct Draft {
   std::string before;
   bool exists = false;
-  ExportResult result;
+  ExportText made;
 };
 
-Expected<Draft> draft(const Engine& engine, const QString& path, ui::ConfigForm form) {
-  Draft made;
+/// What stands at `path` goes to `draft`. Error: nothing can be written there.
+Expected<void> look_at(const QString& path, Draft& draft) {
   std::error_code ignored;
-  made.exists = fs::exists(path_of(path), ignored);
-  if (made.exists) {
-    Expected<std::string> text = read_text(path_of(path));
-    if (!text) return fail(text.error());
-    made.before = std::move(*text);
-  } else {
+  draft.exists = fs::exists(path_of(path), ignored);
+  if (!draft.exists) {
     const fs::path folder = fs::absolute(path_of(path)).parent_path();
-    if (!fs::is_directory(folder, ignored))
-      return fail("there is no folder " + folder.string() + "; choose one that is there");
+    if (fs::is_directory(folder, ignored)) return {};
+    return fail("there is no folder " + folder.string() + "; choose one that is there");
   }
-  Expected<ExportResult> result = export_config(made.before, engine.specs(), engine.values(), form_of(form));
-  if (!result) return fail(ui::utf8_of(path) + ": " + result.error());
-  made.result = std::move(*result);
-  return made;
+  Expected<std::string> text = read_text(path_of(path));
+  if (!text) return fail(text.error());
+  draft.before = std::move(*text);
+  return {};
 }
 
-ui::ExportPreview preview_of(const Engine& engine, const QString& path, ui::ConfigForm form) {
-  ui::ExportPreview out;
-  out.path = path;
-  const Expected<Draft> made = draft(engine, path, form);
+Expected<Draft> draft_of(const Engine& engine, const ui::ExportRequest& request) {
+  Draft draft;
+  if (!request.path.isEmpty()) {
+    if (auto looked = look_at(request.path, draft); !looked) return fail(looked.error());
+  }
+  ExportOptions options = request.options;
+  options.existing = draft.before;
+  if (options.target.empty()) options.target = engine.target().name;
+  Expected<ExportText> made = request.format->write(production_settings(engine), options);
   if (!made) {
-    out.error = ui::text_of(made.error());
+    const std::string where = request.path.isEmpty() ? std::string(request.format->title) : ui::utf8_of(request.path);
+    return fail(where + ": " + made.error());
+  }
+  draft.made = std::move(*made);
+  return draft;
+}
+
+QStringList texts_of(const std::vector<std::string>& sentences) {
+  QStringList out;
+  for (const std::string& sentence : sentences) out << ui::text_of(sentence);
+  return out;
+}
+
+ui::ExportPreview preview_of(const Engine& engine, const ui::ExportRequest& request) {
+  ui::ExportPreview out;
+  out.path = request.path;
+  out.format = request.format;
+  const Expected<Draft> draft = draft_of(engine, request);
+  if (!draft) {
+    out.error = ui::text_of(draft.error());
     return out;
   }
-  out.new_file = !made->exists;
-  out.form = made->result.form == SdNextForm::selector ? ui::ConfigForm::selector : ui::ConfigForm::overrides;
-  if (!made->exists || made->before != made->result.text) {
-    out.diff = ui::text_of(diff_text(diff_lines(made->before, made->result.text)));
+  out.new_file = !draft->exists;
+  out.form = draft->made.form;
+  out.text = ui::text_of(draft->made.text);
+  if (!draft->exists || draft->before != draft->made.text) {
+    out.diff = ui::text_of(diff_text(diff_lines(draft->before, draft->made.text)));
   }
-  for (const std::string& loss : made->result.losses) out.losses << ui::text_of(loss);
-  for (const std::string& note : made->result.notes) out.notes << ui::text_of(note);
+  out.losses = texts_of(draft->made.losses);
+  out.notes = texts_of(draft->made.notes);
   return out;
 }
 
-ui::ExportResult write_to(const Engine& engine, const QString& path, ui::ConfigForm form) {
+ui::ExportResult write_to(const Engine& engine, const ui::ExportRequest& request) {
   ui::ExportResult out;
-  out.path = path;
-  const Expected<Draft> made = draft(engine, path, form);
+  out.path = request.path;
+  const Expected<Draft> draft = draft_of(engine, request);
   const Expected<void> written =
-      made ? write_atomically(path_of(path), made->result.text, Backup::keep) : fail(made.error());
+      draft ? write_atomically(path_of(request.path), draft->made.text, Backup::keep) : fail(draft.error());
   if (!written) {
     out.error = ui::text_of(written.error());
-  } else if (made->exists) {
-    out.backup = path + ".bak";
+  } else if (draft->exists) {
+    out.backup = request.path + ".bak";
   }
   return out;
 }
 
-ui::ImportResult import_from(Engine& engine, const QString& path) {
-  ui::ImportResult out;
-  out.path = path;
-  const Expected<std::string> text = read_text(path_of(path));
+std::vector<ui::ImportChange> shown(const std::vector<SettingChange>& changes) {
+  std::vector<ui::ImportChange> out;
+  for (const SettingChange& change : changes) {
+    out.push_back({ui::text_of(change.name), ui::text_of(change.before), ui::text_of(change.after), change.left_out});
+  }
+  return out;
+}
+
+ui::ImportPreview read_from(const Engine& engine, const ui::ImportRequest& request) {
+  ui::ImportPreview out;
+  out.path = request.path;
+  const Expected<std::string> text = read_text(path_of(request.path));
   if (!text) {
     out.problems << ui::text_of(text.error());
     return out;
   }
-  const std::vector<OptionSpec> specs = engine.specs();
-  const Expected<ImportResult> read = import_config(*text, specs);
+  out.format = request.format != nullptr ? request.format : &guess_exchange_format(*text);
+  const ProductionSettings now = production_settings(engine);
+  Expected<ImportText> read = out.format->read(*text, now, request.options);
   if (!read) {
-    out.problems << path + ": " + ui::text_of(read.error());
+    out.problems << request.path + ": " + ui::text_of(read.error());
     return out;
   }
-  for (const std::string& problem : read->problems) out.problems << ui::text_of(problem);
-  for (const std::string& note : read->notes) out.notes << ui::text_of(note);
-  if (!out.problems.isEmpty() || read->values.empty()) return out;
-
-  // A key that the file leaves out stands at its default there, so it does here.
-  ImportResult::Values wanted = read->values;
-  wanted.insert(wanted.end(), read->absent.begin(), read->absent.end());
-  const OptionValues before = engine.values();
-  const Expected<bool> set = engine.set_all(wanted);
-  if (!set) {
-    out.problems << ui::text_of(set.error());
-    return out;
-  }
-  for (const auto& [key, value] : wanted) {
-    const OptionValue* old = before.find(key);
-    if (old == nullptr || same_value(*old, value)) continue;
-    out.applied << QStringLiteral("%1: %2 → %3")
-                       .arg(ui::text_of(key), ui::text_of(value_text(*old)), ui::text_of(value_text(value)));
+  out.read = std::move(*read);
+  out.changes = shown(changes_of(out.read, now));
+  out.notes = texts_of(out.read.notes);
+  out.problems = texts_of(out.read.problems);
+  const std::string target = engine.target().name;
+  if (!out.read.target.empty() && out.read.target != target) {
+    out.notes << ui::ExportService::tr("the settings were made for %1; the target stays %2")
+                     .arg(ui::text_of(out.read.target), ui::text_of(target));
   }
   return out;
 }
@@ -129,26 +137,66 @@ GuiExportService::GuiExportService(Engine& engine, QObject* parent)
 
 GuiExportService::~GuiExportService() = default;
 
-void GuiExportService::preview(const QString& path, ui::ConfigForm form) {
+void GuiExportService::preview(const ui::ExportRequest& request) {
   const std::uint64_t number = ++newest_preview_;
-  worker_.post([this, number, path, form, address = postbox_.address()] {
+  worker_.post([this, number, request, address = postbox_.address()] {
     if (number != newest_preview_) return;  // somebody typed on
-    address.post([this, number, made = preview_of(engine_, path, form)] {
+    address.post([this, number, made = preview_of(engine_, request)] {
       if (number == newest_preview_) emit previewed(made);
     });
   });
 }
 
-void GuiExportService::write(const QString& path, ui::ConfigForm form) {
-  worker_.post([this, path, form, address = postbox_.address()] {
-    address.post([this, done = write_to(engine_, path, form)] { emit written(done); });
+void GuiExportService::write(const ui::ExportRequest& request) {
+  worker_.post([this, request, address = postbox_.address()] {
+    address.post([this, done = write_to(engine_, request)] { emit written(done); });
   });
 }
 
-void GuiExportService::import(const QString& path) {
-  worker_.post([this, path, address = postbox_.address()] {
-    address.post([this, done = import_from(engine_, path)] { emit imported(done); });
+void GuiExportService::read(const ui::ImportRequest& request) {
+  const std::uint64_t number = ++newest_read_;
+  worker_.post([this, number, request, address = postbox_.address()] {
+    if (number != newest_read_) return;
+    address.post([this, number, made = read_from(engine_, request)] {
+      if (number == newest_read_) emit import_previewed(made);
+    });
   });
+}
+
+void GuiExportService::apply(const ui::ImportPreview& preview) {
+  worker_.post([this, path = preview.path, text = preview.read, address = postbox_.address()] {
+    ProductionSettings before = production_settings(engine_);
+    const ui::ImportResult done = take(path, text);
+    if (done.error.isEmpty()) before_ = std::move(before);
+    address.post([this, done] { emit imported(done); });
+  });
+}
+
+void GuiExportService::put_back() {
+  worker_.post([this, address = postbox_.address()] {
+    if (!before_) return;
+    ImportText text;
+    for (const auto& [key, value] : before_->values.all()) text.values.emplace_back(key, value);
+    text.attention = before_->attention;
+    const Quarantine quarantine = before_->quarantine;
+    const ui::ImportResult done = take({}, text);
+    engine_.set_quarantine(quarantine);
+    before_.reset();
+    address.post([this, done] { emit imported(done); });
+  });
+}
+
+ui::ImportResult GuiExportService::take(const QString& path, const ImportText& text) {
+  ui::ImportResult out;
+  out.path = path;
+  const std::vector<SettingChange> changes = changes_of(text, production_settings(engine_));
+  const Expected<void> taken = take_import(text, engine_);
+  if (!taken) {
+    out.error = ui::text_of(taken.error());
+    return out;
+  }
+  out.changes = shown(changes);
+  return out;
 }
 
 }  // namespace attn::app

@@ -7,6 +7,7 @@
 #include "ui/chain_bar/chain_bar.h"
 #include "ui/control_panel/control_panel.h"
 #include "ui/export/export_dialog.h"
+#include "ui/export/import_dialog.h"
 #include "ui/main_window/main_window.h"
 #include "ui/preview/picture_form.h"
 #include "ui/preview/preview_panel.h"
@@ -169,18 +170,36 @@ class Session {
     return small && difference;
   }
 
-  bool export_dialog() {
+  bool exchange() {
     QTemporaryDir place;
     const QString file = place.filePath("config.json");
     if (!copy_of_defaults(file)) return false;
     ui::ExportDialog* dialog = window_.open_export();
+    const auto shot = [&](const char* format, const QString& path, const QString& name) {
+      bool seen = false;
+      const auto connection = QObject::connect(
+          &bench_.services().exports, &ui::ExportService::previewed,
+          [&](const ui::ExportPreview& made) { seen = made.path == path && made.format->name == format; });
+      dialog->choose_format(format);
+      dialog->set_path(path);
+      const bool shown = wait_for([&] { return seen; });
+      QObject::disconnect(connection);
+      return shown && take(*dialog, name);
+    };
+    const bool taken = shot("sdnext", file, "export") && shot("comfyui-sparse", {}, "export-sparse-node") &&
+                       shot("diffusers", {}, "export-snippet");
+    dialog->close();
+    return taken && import_dialog(file);
+  }
+
+  bool import_dialog(const QString& file) {
+    ui::ImportDialog* dialog = window_.open_import();
     bool seen = false;
-    const auto connection = QObject::connect(&bench_.services().exports, &ui::ExportService::previewed,
-                                             [&](const ui::ExportPreview& made) { seen = made.path == file; });
+    const auto connection = QObject::connect(&bench_.services().exports, &ui::ExportService::import_previewed,
+                                             [&](const ui::ImportPreview& made) { seen = made.path == file; });
     dialog->set_path(file);
-    const bool shown = wait_for([&] { return seen; });
+    const bool taken = wait_for([&] { return seen; }) && take(*dialog, "import");
     QObject::disconnect(connection);
-    const bool taken = shown && take(*dialog, "export");
     dialog->close();
     return taken;
   }
@@ -270,7 +289,7 @@ int take_screenshots(const QString& folder, const QString& theme_name, int scale
   };
   const bool done =
       in_new_window([](Session& session) { return session.drawing(); }) && in_new_window([](Session& session) {
-        return session.first_start() && session.finished_run() && session.sparse() && session.export_dialog() &&
+        return session.first_start() && session.finished_run() && session.sparse() && session.exchange() &&
                session.pending();
       });
   return done ? 0 : 1;

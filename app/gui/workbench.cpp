@@ -48,6 +48,7 @@ Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target
                          .sink = [this](const LogLine& line) { log_.push(line); },
                          .on_change = [this] { trace_.announce(); }}),
       exports_(engine_),
+      policy_(engine_),
       pictures_(engine_, model),
       jobs_(std::move(library), engine_, pictures_, selections_, collector_),
       sparse_(engine_, jobs_, collector_, selections_) {
@@ -63,6 +64,8 @@ Workbench::~Workbench() {
   trace_.watch(nullptr);
 }
 
-ui::Services Workbench::services() { return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_}; }
+ui::Services Workbench::services() {
+  return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_, policy_};
+}
 
 }  // namespace attn::app

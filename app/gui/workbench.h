@@ -3,6 +3,7 @@
 
 #include "app/gui/export_service.h"
 #include "app/gui/job_control.h"
+#include "app/gui/policy_service.h"
 #include "app/gui/preview_service.h"
 #include "app/gui/selection_keeper.h"
 #include "app/gui/sparse_service.h"
@@ -57,6 +58,7 @@ class Workbench {
   trace::Collector collector_;
   std::shared_ptr<void> rebuild_watch_;
   GuiExportService exports_;
+  GuiPolicyService policy_;
   GuiPreviewService pictures_;
   GuiJobControl jobs_;
   GuiSparseService sparse_;

@@ -56,6 +56,16 @@ struct ImportText {
   SdNextForm form = SdNextForm::overrides;  ///< SD.Next only
 };
 
+/// Which of ExportOptions a format looks at.
+struct FormatUses {
+  bool existing = false;  ///< false: what a file held before is replaced as a whole
+  bool form = false;
+  bool steps = false;
+  bool spelling = false;
+  bool target = false;
+  bool model_path = false;
+};
+
 /// One format that settings are exchanged in.
 struct ExchangeFormat {
   std::string_view name;   ///< as `--format` takes it
@@ -65,6 +75,7 @@ struct ExchangeFormat {
   /// `settings` gives the option specs, and the choices that the text says nothing about.
   Expected<ImportText> (*read)(std::string_view text, const ProductionSettings& settings,
                                const ExportOptions&) = nullptr;
+  FormatUses uses{};
 };
 
 /// All of them, SD.Next's first.

@@ -5,7 +5,6 @@
 #include "ui/chain_bar/chain_bar.h"
 #include "ui/control_panel/change_mark.h"
 #include "ui/explain/verdict_card.h"
-#include "ui/export/export_dialog.h"
 #include "ui/log/log_panel.h"
 #include "ui/route_table/route_panel.h"
 #include "ui/workload_panel/workload_panel.h"
@@ -28,16 +27,6 @@ using attn::test::BenchWindow;
 using attn::test::printed;
 
 namespace {
-
-QByteArray bytes_of(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-bool write_file(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size();
-}
 
 const QList<int> kRouteColumns{RouteModel::executed, RouteModel::requested, RouteModel::role,
                                RouteModel::steps,    RouteModel::query,     RouteModel::calls};
@@ -229,77 +218,6 @@ class WindowTest : public QObject {
     QVERIFY(card_of("flex").startsWith("flex, off · would accept"));
     b.click(b.box("sdp_overrides/Flex attention"));
     QTRY_VERIFY2(card_of("flex").startsWith("flex, serves"), qPrintable(card_of("flex")));
-  }
-
-  void export_writes_the_file_and_keeps_the_old_one() {
-    const BenchWindow b(*theme_);
-    const QTemporaryDir place;
-    const QString path = place.filePath("config.json");
-    const QByteArray before = "{\n    \"samples_format\": \"jpg\",\n    \"sdp_overrides\": []\n}\n";
-    QVERIFY(write_file(path, before));
-    b.click(b.box("sdp_overrides/SDNQ attention"));
-    QTRY_COMPARE(b.chain(), QString("sdnq>sdpa"));
-    b.click(b.find<QPushButton>("export"));
-    auto* dialog = b.find<ExportDialog>("export_dialog");
-    QTRY_VERIFY(dialog->isVisible());
-    auto* write = dialog->findChild<QPushButton*>("export_write");
-    QVERIFY(!write->isEnabled());
-    QTest::keyClicks(dialog->findChild<QLineEdit*>("export_path"), path);
-    auto* diff = dialog->findChild<QPlainTextEdit*>("export_diff");
-    QTRY_VERIFY(diff->toPlainText().contains("SDNQ attention"));
-    QCOMPARE(bytes_of(path), before);
-    QTRY_VERIFY(write->isEnabled());
-    b.click(write);
-    QTRY_VERIFY(dialog->findChild<QLabel*>("export_message")->text().startsWith("Written"));
-    QCOMPARE(bytes_of(path),
-             "{\n    \"samples_format\": \"jpg\",\n    \"sdp_overrides\": [\n        \"SDNQ attention\"\n    ]\n}\n");
-    QCOMPARE(bytes_of(path + ".bak"), before);
-  }
-
-  void an_export_that_cannot_be_written_says_why_inline_data() {
-    QTest::addColumn<QString>("name");
-    QTest::addColumn<QByteArray>("content");
-    QTest::newRow("no folder") << "nowhere/config.json" << QByteArray();
-    QTest::newRow("not json") << "config.json" << QByteArray("{ not json");
-    QTest::newRow("a folder") << "." << QByteArray();
-  }
-  void an_export_that_cannot_be_written_says_why_inline() {
-    QFETCH(QString, name);
-    QFETCH(QByteArray, content);
-    const BenchWindow b(*theme_);
-    const QTemporaryDir place;
-    const QString path = place.filePath(name);
-    if (!content.isEmpty()) QVERIFY(write_file(path, content));
-    ExportDialog* dialog = b.window->open_export();
-    dialog->set_path(path);
-    auto* message = dialog->findChild<QLabel*>("export_message");
-    QTRY_VERIFY(message->isVisible());
-    QVERIFY(message->text().size() > 10);
-    QVERIFY(!dialog->findChild<QPushButton*>("export_write")->isEnabled());
-    if (!content.isEmpty()) QCOMPARE(bytes_of(path), content);
-  }
-
-  void import_sets_what_the_file_says_and_refuses_what_is_wrong() {
-    const BenchWindow b(*theme_);
-    const QTemporaryDir place;
-    const QString good = place.filePath("good.json");
-    QVERIFY(write_file(good, "{\"sdp_overrides\": [\"Sage attention\"], \"sparse_attention_budget\": 45}"));
-    const QString bad = place.filePath("bad.json");
-    QVERIFY(write_file(bad, "{\"sdp_overrides\": [\"Flex attention\"], \"sparse_attention_budget\": \"much\"}"));
-    QTest::keyClick(b.window.get(), Qt::Key_O, Qt::ControlModifier);
-    auto* dialog = b.find<QDialog>("import_dialog");
-    auto* path = dialog->findChild<QLineEdit*>("import_path");
-    auto* summary = dialog->findChild<QLabel*>("import_summary");
-    path->setText(good);
-    b.click(dialog->findChild<QPushButton*>("import_run"));
-    QTRY_COMPARE(b.chain(), QString("sage>sdpa"));
-    QTRY_VERIFY(summary->text().startsWith("Imported: 2 settings"));
-    path->setText(bad);
-    b.click(dialog->findChild<QPushButton*>("import_run"));
-    QTRY_VERIFY(summary->text().startsWith("Nothing was imported"));
-    QVERIFY(dialog->findChild<QPlainTextEdit*>("import_lines")->toPlainText().contains("sparse_attention_budget"));
-    QCOMPARE(b.chain(), QString("sage>sdpa"));
-    QCOMPARE(b.bench->engine().values().integer("sparse_attention_budget"), 45);
   }
 
   void another_target_changes_what_can_serve() {

@@ -6,6 +6,7 @@
 #include "ui/control_panel/target_selector.h"
 #include "ui/control_panel/value_rows.h"
 #include "ui/format/format.h"
+#include "ui/policy/policy_rows.h"
 #include "ui/sparse/exclusions_row.h"
 #include "ui/sparse/sparse_extras.h"
 
@@ -25,6 +26,8 @@ namespace {
 
 const std::string kSparse(keys::sparse_prefix);
 const std::string kExclude = kSparse + "exclude";
+/// The setting beside which `attention_backend` stands: both are asked of the dispatcher.
+constexpr std::string_view kDispatcher = "hf_attention";
 
 /// Sections that are open before anybody has said otherwise.
 bool opens_by_default(const QString& title) { return title != "Attention Slicing" && title != "Attention Dispatcher"; }
@@ -40,8 +43,8 @@ QString joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseContext& sparse, const Theme& theme,
-                           QWidget* parent)
+ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseContext& sparse, PolicyService& policy,
+                           const Theme& theme, QWidget* parent)
     : QWidget(parent), link_(link), theme_(theme) {
   setObjectName("control_panel");
   auto* outer = new QVBoxLayout(this);
@@ -89,10 +92,12 @@ ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseCo
   outer->addWidget(area, 1);
 
   sparse_ = new SparseExtras(sparse, theme, content);
+  policy_ = new PolicyRows(policy, theme, content);
   for (const OptionState& state : link_.states()) {
     QString title = text_of(state.spec.section);
     if (state.spec.key == keys::overrides) title = tr("Overrides");
     if (state.spec.key == keys::kernels) title = tr("Kernel flags");
+    if (state.spec.key == kDispatcher) group(title).section->add(policy_);
     if (state.spec.key == kExclude) {
       add_exclusions(group(title), state);
     } else {
@@ -114,6 +119,7 @@ ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseCo
   connect(search_, &QLineEdit::textChanged, this, &ControlPanel::show_search);
   connect(&link_, &EngineLink::settings_changed, this, &ControlPanel::refresh);
   connect(&link_, &EngineLink::refused, this, &ControlPanel::show_refusal);
+  connect(&policy, &PolicyService::changed, this, &ControlPanel::refresh);
   refresh();
 }
 
@@ -166,8 +172,10 @@ void ControlPanel::add_companion(Group& group, OptionRow* row, QWidget* widget) 
 void ControlPanel::refresh() {
   bool any_edited = link_.engine().target().name != link_.engine().plan()->target().name;
   for (Group& group : groups_) {
-    bool edited_here = false;
-    bool changed_here = false;
+    const bool asks = group.section->isAncestorOf(policy_);
+    bool edited_here = asks && policy_->is_edited();
+    bool changed_here = asks && policy_->is_changed();
+    if (asks) group.section->header()->set_note(policy_->note());
     for (OptionRow* row : group.rows) {
       if (const OptionState* state = find_state(link_.states(), row->key())) row->show_state(*state);
       edited_here |= row->is_edited();
@@ -222,6 +230,10 @@ void ControlPanel::show_search() {
       const bool hit = needle.isEmpty() || row->matches(needle);
       row->setVisible(hit);
       any_here |= hit;
+    }
+    if (group.section->isAncestorOf(policy_)) {
+      policy_->setVisible(needle.isEmpty() || policy_->matches(needle));
+      any_here |= !policy_->isHidden();
     }
     group.section->set_searching(!needle.isEmpty());
     group.section->setVisible(any_here);

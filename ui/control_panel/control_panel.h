@@ -17,6 +17,7 @@ class QVBoxLayout;
 namespace attn::ui {
 
 class OptionRow;
+class PolicyRows;
 class Section;
 class SparseContext;
 class SparseExtras;
@@ -27,8 +28,8 @@ class ControlPanel final : public QWidget {
   Q_OBJECT
 
  public:
-  ControlPanel(EngineLink& link, const TargetList& targets, SparseContext& sparse, const Theme& theme,
-               QWidget* parent = nullptr);
+  ControlPanel(EngineLink& link, const TargetList& targets, SparseContext& sparse, PolicyService& policy,
+               const Theme& theme, QWidget* parent = nullptr);
 
   void focus_search();
   /// Which sections are open.
@@ -67,6 +68,7 @@ class ControlPanel final : public QWidget {
   QVBoxLayout* column_;
   std::vector<Group> groups_;
   SparseExtras* sparse_;
+  PolicyRows* policy_;
   std::vector<Companion> companions_;
 };
 

@@ -49,8 +49,8 @@ int decimals_of(const OptionSpec& spec) {
 }
 
 QString suffix_of(const OptionSpec& spec) {
-  // Steps and tokens are named by their label; a unit that is a measure stays with its number.
-  if (spec.unit.empty() || spec.unit == "steps" || spec.unit == "tokens") return {};
+  // Things that are counted are named by their label; a unit that is a measure stays with its number.
+  if (spec.unit.empty() || spec.unit == "steps" || spec.unit == "tokens" || spec.unit == "channels") return {};
   return ' ' + text_of(spec.unit);
 }
 

@@ -6,6 +6,7 @@
 #include "ui/control_panel/control_panel.h"
 #include "ui/explain/explain_panel.h"
 #include "ui/export/export_dialog.h"
+#include "ui/export/file_drop.h"
 #include "ui/export/import_dialog.h"
 #include "ui/format/format.h"
 #include "ui/log/log_panel.h"
@@ -62,6 +63,7 @@ MainWindow::MainWindow(const Services& services, Theme& theme, std::unique_ptr<Q
   connect_panels();
   reset_layout();
   restore();
+  new FileDrop(this, [this](const QString& path) { open_import()->set_path(path); });
   take_run();
   status_->show_chain(text_of(services_.engine.plan()->chain()));
   setFocus(Qt::OtherFocusReason);  // no control looks chosen before a person has chosen one
@@ -131,7 +133,7 @@ QDockWidget* MainWindow::make_dock(const char* name, const QString& title, QWidg
 }
 
 void MainWindow::make_docks() {
-  control_ = new ControlPanel(link_, services_.targets, sparse_, theme_, this);
+  control_ = new ControlPanel(link_, services_.targets, sparse_, services_.policy, theme_, this);
   auto* control_title = new PanelTitle(tr("Control panel"), theme_, this);
   make_dock("control_dock", tr("Control panel"), control_, control_title, Qt::LeftDockWidgetArea);
   connect(control_, &ControlPanel::edited, control_title, &PanelTitle::set_edited);
@@ -184,10 +186,10 @@ void MainWindow::make_bars() {
     bar->addWidget(made);
     return made;
   };
-  button(tr("Import…"), "import", tr("Take the settings out of an SD.Next config.json (Ctrl+O)"),
+  button(tr("Import…"), "import", tr("Take settings out of a file of another system (Ctrl+O), or drop one here"),
          &MainWindow::show_import)
       ->setObjectName("import");
-  button(tr("Export…"), "export", tr("Write the settings into an SD.Next config.json (Ctrl+E)"),
+  button(tr("Export…"), "export", tr("The settings as another system reads them: text, or a file (Ctrl+E)"),
          &MainWindow::show_export)
       ->setObjectName("export");
   addToolBar(Qt::TopToolBarArea, bar);
@@ -215,8 +217,8 @@ void MainWindow::make_menus() {
     return action;
   };
   QMenu* file = menuBar()->addMenu(tr("&File"));
-  add(file, tr("&Import from SD.Next…"), QKeySequence(tr("Ctrl+O")), [this] { open_import(); });
-  add(file, tr("&Export to SD.Next…"), QKeySequence(tr("Ctrl+E")), [this] { open_export(); });
+  add(file, tr("&Import…"), QKeySequence(tr("Ctrl+O")), [this] { open_import(); });
+  add(file, tr("&Export…"), QKeySequence(tr("Ctrl+E")), [this] { open_export(); });
   file->addSeparator();
   add(file, tr("&Quit"), QKeySequence::Quit, [this] { close(); });
 
@@ -340,18 +342,21 @@ void MainWindow::show_import() { open_import(); }
 
 ExportDialog* MainWindow::open_export() {
   if (export_ == nullptr) {
-    export_ = new ExportDialog(services_.exports, theme_, this);
-    if (settings_) export_->set_path(settings_->value("export/path").toString());
+    export_ = new ExportDialog(services_.exports, services_.targets, theme_, this);
+    if (settings_) export_->restore(*settings_);
+    connect(&link_, &EngineLink::settings_changed, export_, &ExportDialog::refresh);
   }
-  export_->set_path(export_->path());
+  export_->set_steps(sparse_.steps());
   export_->show();
+  export_->refresh();
   export_->raise();
   export_->activateWindow();
   return export_;
 }
 
 ImportDialog* MainWindow::open_import() {
-  if (import_ == nullptr) import_ = new ImportDialog(services_.exports, this);
+  if (import_ == nullptr) import_ = new ImportDialog(services_.exports, theme_, this);
+  import_->set_steps(sparse_.steps());
   import_->show();
   import_->raise();
   import_->activateWindow();
@@ -420,7 +425,7 @@ void MainWindow::save() {
   settings_->setValue("window/docks", saveState(kLayoutVersion));
   settings_->setValue("window/center", center_->saveState());
   settings_->setValue("window/theme", static_cast<int>(theme_.choice()));
-  if (export_ != nullptr) settings_->setValue("export/path", export_->path());
+  if (export_ != nullptr) export_->save(*settings_);
   control_->save(*settings_);
   workload_->save(*settings_);
   routes_->save(*settings_);
