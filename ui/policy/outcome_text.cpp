@@ -28,7 +28,7 @@ QString detail(const QStringList& clauses) {
 
 OutcomeText outcome_text(const RoleOutcome& outcome, const QString& target) {
   const AttentionDecision& decision = outcome.decision;
-  const Selection& selection = decision.selection;
+  const attn::Selection& selection = decision.selection;
   const QString name = text_of(selection.requested);
   const QString who = say("Who decides: %1").arg(text_of(name_of(decision.level)));
   const QString why = text_of(selection.reason);
@@ -51,7 +51,7 @@ OutcomeText outcome_text(const RoleOutcome& outcome, const QString& target) {
 QString policy_note(const PolicyState& state) {
   for (const RoleOutcome& outcome : state.outcomes) {
     if (outcome.decision.role != Role::transformer) continue;
-    const Selection& selection = outcome.decision.selection;
+    const attn::Selection& selection = outcome.decision.selection;
     const QString result = outcome.problem.isEmpty() ? text_of(name_of(selection.state)) : say("cannot serve");
     return text_of(selection.requested) + " → " + result;
   }
