@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
   add_compare(program, command, profiles, with_inputs);
   add_probe(program, command, profiles, with_inputs);
   add_policy(program, command);
+  add_platform(program, command);
   add_generate(program, command);
   add_export(program, command);
   add_import(program, command);
