@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine/engine.h"
+#include "trace/calls/call_log.h"
 #include "trace/routes/route_table.h"
 #include "ui/export/export_service.h"
 #include "ui/preview/preview_service.h"
@@ -88,6 +89,8 @@ class TraceSource : public QObject {
  public:
   using QObject::QObject;
   [[nodiscard]] virtual trace::TraceSnapshot snapshot() const = 0;
+  /// The single calls of the run; a cheap view. A source that has none gives an empty one.
+  [[nodiscard]] virtual trace::CallView calls() const { return {}; }
 
  signals:
   void changed();

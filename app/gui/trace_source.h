@@ -29,6 +29,9 @@ class GuiTraceSource final : public ui::TraceSource {
   [[nodiscard]] trace::TraceSnapshot snapshot() const override {
     return collector_ != nullptr ? collector_->snapshot() : trace::TraceSnapshot{};
   }
+  [[nodiscard]] trace::CallView calls() const override {
+    return collector_ != nullptr ? collector_->calls() : trace::CallView{};
+  }
 
  private:
   const trace::Collector* collector_ = nullptr;

@@ -2,6 +2,7 @@
 #include "ui/route_table/route_model.h"
 
 #include "printed.h"
+#include "ui/filter/filter_parser.h"
 #include "ui/route_table/route_filter.h"
 
 #include <QAbstractItemModelTester>
@@ -52,9 +53,15 @@ class RouteModelTest : public QObject {
     row.last_step = 27;
     row.query_layout = Layout::fused_qkv;
     model.set_snapshot(snapshot_of({row}));
-    QCOMPARE(printed(model), QStringList{"sdnq+sparse int8 · 39 % kept | sdnq | transformer | 0–27 | 1×24×4608×128 | "
-                                         "1×24×4608×128 | bf16 | none | q fused-qkv, k contiguous, v contiguous | "
-                                         "1\u202f596 | – | 100 %"});
+    row.value_dtype = DType::float32;
+    row.nan_count = 4096;
+    row.first_bad_step = 3;
+    row.error = 0.0312;
+    model.set_snapshot(snapshot_of({row}));
+    QCOMPARE(printed(model),
+             QStringList{"sdnq+sparse int8 · 39 % kept | int8 | sdnq |  | transformer | 0–27 | 1×24×4608×128 | "
+                         "1×24×4608×128 | 1×24×4608×128 | q bf16, k bf16, v fp32 | none | q fused-qkv, k contiguous, v "
+                         "contiguous | 1\u202f596 | – | 100 % | 0.0312 | 39.0 % | 4\u202f096 NaN from step 3"});
   }
 
   void rows_arrive_in_batches_and_keep_their_places() {
@@ -102,13 +109,13 @@ class RouteModelTest : public QObject {
                                                   "sage | sdnq ≠ | te | 10 | 10.0 s | 25.0 %"}));
   }
 
-  void the_filter_takes_words_and_minus_words_while_rows_arrive() {
+  void the_filter_is_kept_to_while_rows_arrive() {
     RouteModel model;
     RouteFilter filter;
     filter.setSourceModel(&model);
     const QAbstractItemModelTester tester(&filter, QAbstractItemModelTester::FailureReportingMode::QtTest);
     filter.sort(RouteModel::calls, Qt::DescendingOrder);
-    filter.set_line("sdnq -vae");
+    filter.set_filter(parse_filter("sdnq -vae").filter);
     std::vector<trace::RouteRow> rows;
     for (int i = 0; i < 20; ++i) {
       rows.push_back(row_of(i % 2 == 0 ? "sdnq" : "sage", i % 5 == 0 ? Role::vae : Role::transformer, 64 + i, i));
@@ -117,13 +124,103 @@ class RouteModelTest : public QObject {
     }
     // "sdnq" also stands in the requested column, so only the roles tell.
     QCOMPARE(filter.rowCount(), 16);
-    filter.set_line("sage ≠ 1×24×67");
+    filter.set_filter(parse_filter("backend:sage fallback:yes q:67").filter);
     QCOMPARE(printed(filter, {RouteModel::executed, RouteModel::query}), QStringList{"sage | 1×24×67×128"});
-    filter.set_line("-");
+    filter.set_filter({});
     QCOMPARE(filter.rowCount(), 20);
     const int first = filter.index(0, RouteModel::calls).data(RouteModel::sort_role).toInt();
     const int last = filter.index(19, RouteModel::calls).data(RouteModel::sort_role).toInt();
     QVERIFY(first >= last);
+  }
+
+  void groups_stand_over_their_routes_however_these_are_sorted() {
+    RouteModel model;
+    RouteFilter filter;
+    filter.setSourceModel(&model);
+    const QAbstractItemModelTester tester(&filter, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    model.set_grouping(Grouping::role);
+    filter.sort_again();
+    std::vector<trace::RouteRow> rows;
+    for (const auto& [backend, role, calls] : {std::tuple{"sdpa", Role::vae, 1},
+                                               {"sdnq", Role::transformer, 50},
+                                               {"sage", Role::te, 12},
+                                               {"flex", Role::transformer, 7}}) {
+      rows.push_back(row_of(backend, role, 64, calls));
+      model.set_snapshot(snapshot_of(rows));
+    }
+    const QList<int> brief{RouteModel::executed, RouteModel::calls, RouteModel::share};
+    QCOMPARE(printed(filter, brief),
+             (QStringList{"te | 12 | 17.1 %", "sage | 12 | 17.1 %", "transformer | 57 | 81.4 %", "sdnq | 50 | 71.4 %",
+                          "flex | 7 | 10.0 %", "vae | 1 | 1.4 %", "sdpa | 1 | 1.4 %"}));
+    QCOMPARE(filter.routes(), 4);
+    filter.sort(RouteModel::calls, Qt::DescendingOrder);
+    QCOMPARE(printed(filter, {RouteModel::executed}),
+             (QStringList{"te", "sage", "transformer", "sdnq", "flex", "vae", "sdpa"}));
+    filter.sort(RouteModel::calls, Qt::AscendingOrder);
+    QCOMPARE(printed(filter, {RouteModel::executed}),
+             (QStringList{"te", "sage", "transformer", "flex", "sdnq", "vae", "sdpa"}));
+    filter.set_filter(parse_filter("calls>=12").filter);
+    QCOMPARE(printed(filter, {RouteModel::executed}), (QStringList{"te", "sage", "transformer", "sdnq"}));
+    filter.set_filter({});
+    model.set_grouping(Grouping::backend);
+    filter.sort_again();
+    QCOMPARE(filter.rowCount(), 8);
+    model.set_grouping(Grouping::none);
+    filter.sort_again();
+    QCOMPARE(filter.rowCount(), 4);
+  }
+
+  void by_step_a_route_has_a_row_for_each_of_its_steps() {
+    RouteModel model;
+    RouteFilter filter;
+    filter.setSourceModel(&model);
+    const QAbstractItemModelTester tester(&filter, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    model.set_grouping(Grouping::step);
+    filter.sort_again();
+    trace::TraceSnapshot run =
+        snapshot_of({row_of("sdnq", Role::transformer, 4608, 0), row_of("sdpa", Role::te, 77, 0)});
+    run.steps = {{1, 0, 12, 0, 0.0}};
+    for (int step = 0; step < 3; ++step) {
+      run.steps.push_back({0, step, 57, 0, 0.0});
+      run.calls = 12 + 57 * (step + 1);
+      model.set_snapshot(run);
+    }
+    QCOMPARE(printed(filter, {RouteModel::executed, RouteModel::steps, RouteModel::calls}),
+             (QStringList{"step 0 |  | 69", "sdpa | 0 | 12", "sdnq | 0 | 57", "step 1 |  | 57", "sdnq | 1 | 57",
+                          "step 2 |  | 57", "sdnq | 2 | 57"}));
+    const trace::RouteIdentity sdnq = run.routes[0].id;
+    QCOMPARE(model.row(model.find(sdnq, 2)).first_step, 2);
+    QCOMPARE(model.find(sdnq, 9), -1);
+  }
+
+  void a_cell_stands_for_a_filter_that_keeps_its_row() {
+    trace::RouteRow row = row_of("sdnq+sparse", Role::transformer, 4608, 1596);
+    row.last_step = 27;
+    row.variant = "int8";
+    row.selected = "sdnq";
+    row.mask = trace::MaskKind::additive;
+    row.mask_pattern = trace::MaskPattern::key_padding;
+    row.query_layout = Layout::fused_qkv;
+    row.computed_calls = 2;
+    row.seconds = 0.5;
+    row.density = 0.4;
+    row.nan_count = 1;
+    row.error = 0.25;
+    RouteModel model;
+    model.set_snapshot(snapshot_of({row}));
+    int terms = 0;
+    for (int column = 0; column < RouteModel::kColumns; ++column) {
+      const QString term = cell_filter(row, static_cast<RouteColumn>(column));
+      if (term.isEmpty()) continue;
+      ++terms;
+      const ParsedFilter parsed = parse_filter(term);
+      QVERIFY2(!parsed.error, qPrintable(term));
+      QVERIFY2(parsed.filter.matches(model.filter_row(0)), qPrintable(term));
+      QVERIFY2(!parse_filter("-(" + term + ')').filter.matches(model.filter_row(0)), qPrintable(term));
+    }
+    QCOMPARE(terms, RouteModel::kColumns - 2);
+    QCOMPARE(model.values_of(FilterField::mask), QStringList{"key padding, additive"});
+    QCOMPARE(model.values_of(FilterField::backend), QStringList{"sdnq+sparse"});
   }
 
   void every_column_explains_itself() {

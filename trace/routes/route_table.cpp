@@ -130,7 +130,7 @@ RouteStep& RouteTable::step_of(std::size_t route, std::int32_t step) {
   std::size_t& newest = newest_step_[route];
   if (newest != kNotCounted && steps_[newest].step == step) return steps_[newest];
   const auto [at, is_new] = step_index_.try_emplace(two(step, static_cast<std::int32_t>(route)), steps_.size());
-  if (is_new) steps_.push_back({static_cast<std::uint32_t>(route), step, 0, 0, 0.0});
+  if (is_new) steps_.push_back({static_cast<std::uint32_t>(route), step, 0, 0, 0.0, 1.0});
   newest = at->second;
   return steps_[newest];
 }
@@ -146,7 +146,7 @@ bool RouteTable::add(const RouteEvent& event) {
   ++step.calls;
   row.last_step = event.step;
   if (event.sparse) {
-    row.density = static_cast<double>(event.density);
+    row.density = step.density = static_cast<double>(event.density);
     share.budget = static_cast<double>(event.budget);
   }
   if (event.nan_count != 0 || event.inf_count != 0) {

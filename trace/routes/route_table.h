@@ -89,6 +89,7 @@ struct RouteStep {
   std::int64_t calls = 0;
   std::int64_t computed_calls = 0;
   double seconds = 0.0;  ///< of the computed calls
+  double density = 1.0;  ///< of the last sparse call; 1 when dense
 };
 
 /// A copy of everything that a view needs, cheap to hand from thread to thread.

@@ -226,12 +226,12 @@ void MainWindow::make_menus() {
   selection_.serve(this);
   edit->addActions({selection_.back_action(), selection_.forward_action()});
   edit->addSeparator();
-  add(edit, tr("&Copy routes"), {}, [this] {
+  add(edit, tr("&Copy rows"), {}, [this] {
     routes_->copy();
-  })->setToolTip(tr("The selected rows of the route table, as tab-separated text"));
+  })->setToolTip(tr("The selected rows of the table, as tab-separated text"));
   edit->addSeparator();
   add(edit, tr("&Find an option"), QKeySequence::Find, [this] { control_->focus_search(); });
-  add(edit, tr("Fi&lter routes"), QKeySequence(tr("Ctrl+L")), [this] { routes_->focus_filter(); });
+  edit->addActions(routes_->actions_of_panel());
 
   QMenu* run = menuBar()->addMenu(tr("&Run"));
   run_ = add(run, tr("&Run"), QKeySequence(tr("Ctrl+R")), [this] { workload_->run(); });
@@ -329,7 +329,10 @@ void MainWindow::take_run() {
   const trace::TraceSnapshot run = services_.trace.snapshot();
   if (run.revision == shown_revision_) return;
   shown_revision_ = run.revision;
+  const trace::CallView calls = services_.trace.calls();
+  selection_.set_run(calls.run());
   routes_->set_run(run);
+  routes_->set_calls(calls);
   steps_->set_run(run);
   chain_bar_->set_run(run);
   sparse_.set_run(run);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/route_table/route_delegate.h"
 
-#include "ui/route_table/route_model.h"
+#include "ui/route_table/cell_roles.h"
 
 #include <QApplication>
 #include <QPainter>
@@ -24,15 +24,19 @@ QFont strong(QFont font) {
 
 void RouteDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
   QStyledItemDelegate::initStyleOption(option, index);
-  const int column = index.column();
-  if (column == RouteModel::query || column == RouteModel::key) option->font = theme_.fixed_font();
+  if (columns_.shapes.contains(index.column())) option->font = theme_.fixed_font();
+  if (index.data(CellRoles::header_role).toBool()) {
+    option->font = strong(option->font);
+  }
   if (option->text == "none" || option->text == "–") option->palette.setColor(QPalette::Text, theme_[Ink::dim]);
   option->fontMetrics = QFontMetrics(option->font);
 }
 
 void RouteDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   const int column = index.column();
-  const bool own = column == RouteModel::executed || column == RouteModel::requested || column == RouteModel::share;
+  const bool selected = option.state.testFlag(QStyle::State_Selected);
+  if (!selected && index.data(CellRoles::header_role).toBool()) painter->fillRect(option.rect, theme_[Ink::raised]);
+  const bool own = column == columns_.executed || column == columns_.requested || column == columns_.share;
   if (!own) {
     QStyledItemDelegate::paint(painter, option, index);
     return;
@@ -45,14 +49,22 @@ void RouteDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   painter->save();
   painter->setRenderHint(QPainter::Antialiasing);
   const QRect box = option.rect.adjusted(kPad, 0, -kPad, 0);
-  if (column == RouteModel::executed) paint_executed(*painter, box, index);
-  if (column == RouteModel::requested) paint_requested(*painter, box, index);
-  if (column == RouteModel::share) paint_share(*painter, box, index);
+  const bool group = index.data(CellRoles::header_role).toBool();
+  if (column == columns_.executed && group) paint_group(*painter, option.rect, index);
+  if (column == columns_.executed && !group) paint_executed(*painter, box, index);
+  if (column == columns_.requested) paint_requested(*painter, box, index);
+  if (column == columns_.share) paint_share(*painter, box, index);
   painter->restore();
 }
 
+void RouteDelegate::paint_group(QPainter& painter, const QRect& box, const QModelIndex& index) const {
+  painter.setFont(strong(theme_.text_font()));
+  painter.setPen(theme_[Ink::text]);
+  painter.drawText(box.adjusted(kPad, 0, -kPad, 0), Qt::AlignVCenter, index.data().toString());
+}
+
 void RouteDelegate::paint_executed(QPainter& painter, const QRect& box, const QModelIndex& index) const {
-  const QString backend = index.data(RouteModel::backend_role).toString();
+  const QString backend = index.data(CellRoles::backend_role).toString();
   painter.setPen(Qt::NoPen);
   painter.setBrush(theme_.backend(backend));
   painter.drawEllipse(QRectF(box.left(), box.center().y() - kDot / 2.0 + 0.5, kDot, kDot));
@@ -62,16 +74,26 @@ void RouteDelegate::paint_executed(QPainter& painter, const QRect& box, const QM
   painter.setPen(theme_[Ink::text]);
   painter.drawText(QRect(x, box.top(), box.right() - x, box.height()), Qt::AlignVCenter, backend);
   x += QFontMetrics(bold).horizontalAdvance(backend) + 6;
+  if (index.data(CellRoles::bad_role).toBool()) {
+    const QString bad = tr("NaN");
+    const QRect badge(x, box.center().y() - 8, QFontMetrics(theme_.small_font()).horizontalAdvance(bad) + 8, 17);
+    painter.setPen(QPen(theme_[Ink::bad], 1.0));
+    painter.setBrush(Qt::NoBrush);
+    painter.setFont(theme_.small_font());
+    painter.drawRoundedRect(QRectF(badge).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+    painter.drawText(badge, Qt::AlignCenter, bad);
+    x = badge.right() + 7;
+  }
   if (x >= box.right()) return;
   painter.setFont(theme_.text_font());
   painter.setPen(theme_[Ink::dim]);
   painter.drawText(QRect(x, box.top(), box.right() - x, box.height()), Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(index.data(RouteModel::variant_role).toString(), Qt::ElideRight,
+                   painter.fontMetrics().elidedText(index.data(CellRoles::variant_role).toString(), Qt::ElideRight,
                                                     box.right() - x));
 }
 
 void RouteDelegate::paint_requested(QPainter& painter, const QRect& box, const QModelIndex& index) const {
-  const bool differs = index.data(RouteModel::differs_role).toBool();
+  const bool differs = index.data(CellRoles::differs_role).toBool();
   QString name = index.data().toString();
   if (differs) name.chop(2);
   painter.setFont(theme_.text_font());
@@ -86,11 +108,11 @@ void RouteDelegate::paint_requested(QPainter& painter, const QRect& box, const Q
 
 void RouteDelegate::paint_share(QPainter& painter, const QRect& box, const QModelIndex& index) const {
   constexpr int kText = 46;
-  const double share = std::clamp(index.data(RouteModel::share_role).toDouble(), 0.0, 1.0);
+  const double share = std::clamp(index.data(CellRoles::share_role).toDouble(), 0.0, 1.0);
   const int room = std::max(0, box.width() - kText - 4);
   const double width = share > 0.0 ? std::max(2.0, share * room) : 0.0;
   painter.setPen(Qt::NoPen);
-  painter.setBrush(theme_.backend(index.data(RouteModel::backend_role).toString()));
+  painter.setBrush(theme_.backend(index.data(CellRoles::backend_role).toString()));
   painter.drawRoundedRect(QRectF(box.left(), box.center().y() - 3.5, width, 8), 2, 2);
   painter.setFont(theme_.text_font());
   painter.setPen(theme_[Ink::dim]);
@@ -99,21 +121,18 @@ void RouteDelegate::paint_share(QPainter& painter, const QRect& box, const QMode
 
 QSize RouteDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
   const QSize plain = QStyledItemDelegate::sizeHint(option, index);
-  switch (index.column()) {
-    case RouteModel::executed: {
-      const int name =
-          QFontMetrics(strong(theme_.text_font())).horizontalAdvance(index.data(RouteModel::backend_role).toString());
-      const int variant =
-          QFontMetrics(theme_.text_font()).horizontalAdvance(index.data(RouteModel::variant_role).toString());
-      return {2 * kPad + kDot + kDotGap + name + 6 + variant + 4, plain.height()};
-    }
-    case RouteModel::requested:
-      return {plain.width() + 10, plain.height()};
-    case RouteModel::share:
-      return {76, plain.height()};
-    default:
-      return plain;
+  const int column = index.column();
+  if (column == columns_.executed && !index.data(CellRoles::header_role).toBool()) {
+    const int name =
+        QFontMetrics(strong(theme_.text_font())).horizontalAdvance(index.data(CellRoles::backend_role).toString());
+    const int variant =
+        QFontMetrics(theme_.text_font()).horizontalAdvance(index.data(CellRoles::variant_role).toString());
+    const int badge = index.data(CellRoles::bad_role).toBool() ? 42 : 0;
+    return {2 * kPad + kDot + kDotGap + name + 6 + badge + variant + 4, plain.height()};
   }
+  if (column == columns_.requested) return {plain.width() + 10, plain.height()};
+  if (column == columns_.share) return {76, plain.height()};
+  return plain;
 }
 
 }  // namespace attn::ui

@@ -3,17 +3,27 @@
 
 #include "ui/theme/theme.h"
 
+#include <QList>
 #include <QStyledItemDelegate>
+#include <utility>
 
 namespace attn::ui {
 
-/// Paints the cells that are more than text: the executed backend with its colour, the sign where it is not the
-/// requested one, and the share as a bar.
+/// Paints the cells that are more than text, of routes and of calls: the executed backend with its colour and a mark
+/// where its output was not finite, the sign where it is not the requested one, and the share as a bar.
 class RouteDelegate final : public QStyledItemDelegate {
   Q_OBJECT
 
  public:
-  RouteDelegate(const Theme& theme, QObject* parent = nullptr) : QStyledItemDelegate(parent), theme_(theme) {}
+  /// Which columns of the model are painted here; -1: it has none such.
+  struct Columns {
+    int executed = -1;
+    int requested = -1;
+    int share = -1;
+    QList<int> shapes;  ///< in the fixed face
+  };
+  RouteDelegate(const Theme& theme, Columns columns, QObject* parent = nullptr)
+      : QStyledItemDelegate(parent), theme_(theme), columns_(std::move(columns)) {}
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
   [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
@@ -22,11 +32,13 @@ class RouteDelegate final : public QStyledItemDelegate {
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override;
 
  private:
+  void paint_group(QPainter& painter, const QRect& box, const QModelIndex& index) const;
   void paint_executed(QPainter& painter, const QRect& box, const QModelIndex& index) const;
   void paint_requested(QPainter& painter, const QRect& box, const QModelIndex& index) const;
   void paint_share(QPainter& painter, const QRect& box, const QModelIndex& index) const;
 
   const Theme& theme_;
+  Columns columns_;
 };
 
 }  // namespace attn::ui

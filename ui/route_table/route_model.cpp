@@ -3,111 +3,235 @@
 
 #include "ui/format/format.h"
 
+#include <QCoreApplication>
 #include <algorithm>
-#include <array>
 
 namespace attn::ui {
 
 namespace {
 
-struct ColumnText {
-  const char* title;
-  const char* tip;
-};
-
-constexpr std::array<ColumnText, RouteModel::kColumns> kColumnTexts{{
-    {QT_TRANSLATE_NOOP("RouteModel", "Executed"),
-     QT_TRANSLATE_NOOP("RouteModel",
-                       "The backend that returned the result, by the kernel's own word, and its variant")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Requested"),
-     QT_TRANSLATE_NOOP(
-         "RouteModel",
-         "The backend that the settings ask for first. ≠ means that another one served; Explain says why")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Role"), QT_TRANSLATE_NOOP("RouteModel", "Text encoder, transformer or VAE")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Steps"),
-     QT_TRANSLATE_NOOP("RouteModel", "First and last denoising step in which the route was taken")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Query"), QT_TRANSLATE_NOOP("RouteModel", "batch × heads × tokens × head_dim")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Key"), QT_TRANSLATE_NOOP("RouteModel", "batch × heads × tokens × head_dim")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Dtype"), QT_TRANSLATE_NOOP("RouteModel", "The query's element type")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Mask"), QT_TRANSLATE_NOOP("RouteModel", "attn_mask and causality")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Strides"),
-     QT_TRANSLATE_NOOP("RouteModel", "How query, key and value lie in memory")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Calls"), QT_TRANSLATE_NOOP("RouteModel", "Calls of this run")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Time"),
-     QT_TRANSLATE_NOOP("RouteModel",
-                       "Time of all its calls. ≈: scaled from the calls that were computed. –: planned only")},
-    {QT_TRANSLATE_NOOP("RouteModel", "Share"),
-     QT_TRANSLATE_NOOP("RouteModel", "Share of the run's time, or of its calls when nothing was timed")},
-}};
-
 /// Cells of these columns change while a run goes on.
 bool same_cells(const trace::RouteRow& a, const trace::RouteRow& b) {
   return a.calls == b.calls && a.seconds == b.seconds && a.computed_calls == b.computed_calls &&
-         a.first_step == b.first_step && a.last_step == b.last_step && a.density == b.density;
+         a.first_step == b.first_step && a.last_step == b.last_step && a.density == b.density &&
+         a.nan_count == b.nan_count && a.inf_count == b.inf_count && a.error == b.error;
 }
 
-qint64 volume(const trace::EventShape& shape) {
-  qint64 product = 1;
-  for (int i = 0; i < shape.rank; ++i) product *= shape.size[static_cast<std::size_t>(i)];
-  return product;
-}
-
-QString variant_text(const trace::RouteRow& row) {
-  // A backend with one kernel names it after itself.
-  QString text = row.variant == row.executed ? QString() : text_of(row.variant);
-  if (row.density < 1.0) {
-    const QString kept = RouteModel::tr("%1 % kept").arg(qRound(row.density * 100.0));
-    text = text.isEmpty() ? kept : text + " · " + kept;
+int role_rank(Role role) {
+  switch (role) {
+    case Role::te:
+      return 0;
+    case Role::transformer:
+      return 1;
+    case Role::vae:
+      return 2;
+    case Role::none:
+    case Role::other:
+      break;
   }
-  if (row.id.bypassed) text += (text.isEmpty() ? "" : " · ") + RouteModel::tr("bypassed");
-  return text;
+  return 3;
+}
+
+void add_to(trace::RouteRow& sum, const trace::RouteRow& route) {
+  const double seconds = whole_seconds(sum) + whole_seconds(route);
+  sum.first_step = sum.calls == 0 ? route.first_step : std::min(sum.first_step, route.first_step);
+  sum.last_step = std::max(sum.last_step, route.last_step);
+  sum.calls += route.calls;
+  // The sum of whole times stands for calls that were all computed, unless some route had none.
+  sum.computed_calls += route.computed_calls;
+  sum.seconds = sum.calls > 0 ? seconds * static_cast<double>(sum.computed_calls) / static_cast<double>(sum.calls) : 0;
+  sum.nan_count += route.nan_count;
+  sum.inf_count += route.inf_count;
+  if (route.first_bad_step >= 0 && (sum.first_bad_step < 0 || route.first_bad_step < sum.first_bad_step)) {
+    sum.first_bad_step = route.first_bad_step;
+  }
 }
 
 }  // namespace
 
-double whole_seconds(const trace::RouteRow& row) noexcept {
-  if (row.computed_calls == 0) return 0.0;
-  return row.seconds * static_cast<double>(row.calls) / static_cast<double>(row.computed_calls);
+int RouteModel::group_key(const trace::RouteRow& route, QString& name) const {
+  switch (grouping_) {
+    case Grouping::role:
+      name = cell_text(route, RouteColumn::role, totals_);
+      return role_rank(route.id.role);
+    case Grouping::step:
+      name = tr("step %1").arg(route.first_step);
+      return route.first_step;
+    case Grouping::backend:
+      name = text_of(route.id.backend);
+      return -1;  // by name, in order of first sighting
+    case Grouping::none:
+      break;
+  }
+  return 0;
+}
+
+std::vector<RouteModel::Row> RouteModel::rows_of(const trace::TraceSnapshot& snapshot) const {
+  std::vector<Row> rows;
+  if (grouping_ != Grouping::step) {
+    rows.reserve(snapshot.routes.size());
+    for (const trace::RouteRow& route : snapshot.routes) rows.push_back({route, 0, false, {}});
+  } else {
+    rows.reserve(snapshot.steps.size());
+    for (const trace::RouteStep& step : snapshot.steps) {
+      trace::RouteRow route = snapshot.routes[step.route];
+      route.first_step = route.last_step = step.step;
+      route.calls = step.calls;
+      route.computed_calls = step.computed_calls;
+      route.seconds = step.seconds;
+      route.density = step.density;
+      rows.push_back({std::move(route), 0, false, {}});
+    }
+  }
+  if (grouping_ != Grouping::none) add_headers(rows);
+  return rows;
+}
+
+void RouteModel::add_headers(std::vector<Row>& rows) const {
+  std::vector<Row> headers;
+  const std::size_t routes = rows.size();
+  for (std::size_t i = 0; i < routes; ++i) {
+    QString name;
+    int number = group_key(rows[i].route, name);
+    auto header = std::find_if(headers.begin(), headers.end(),
+                               [&](const Row& h) { return number < 0 ? h.name == name : h.group == number; });
+    if (header == headers.end()) {
+      if (number < 0) number = static_cast<int>(headers.size());
+      headers.push_back({{}, number, true, name});
+      header = headers.end() - 1;
+      header->route.id.backend = grouping_ == Grouping::backend ? rows[i].route.id.backend : std::string();
+      header->route.id.role = grouping_ == Grouping::backend ? Role::none : rows[i].route.id.role;
+    }
+    rows[i].group = header->group;
+    add_to(header->route, rows[i].route);
+  }
+  std::move(headers.begin(), headers.end(), std::back_inserter(rows));
 }
 
 void RouteModel::set_snapshot(const trace::TraceSnapshot& snapshot) {
-  const auto& next = snapshot.routes;
-  calls_ = snapshot.calls;
-  seconds_ = 0.0;
-  bool all_timed = !next.empty();
-  for (const trace::RouteRow& row : next) {
-    seconds_ += whole_seconds(row);
-    all_timed = all_timed && row.computed_calls > 0;
+  RouteTotals totals;
+  totals.calls = snapshot.calls;
+  totals.in_seconds = !snapshot.routes.empty();
+  for (const trace::RouteRow& route : snapshot.routes) {
+    totals.seconds += whole_seconds(route);
+    totals.in_seconds = totals.in_seconds && route.computed_calls > 0;
   }
-  const bool unit_changed = shares_time_ != all_timed;
-  shares_time_ = all_timed;
+  const bool unit_changed = totals.in_seconds != totals_.in_seconds;
+  totals_ = totals;
+  snapshot_ = snapshot;
+  take(rows_of(snapshot), unit_changed);
+}
 
-  const auto same_route = [](const trace::RouteRow& a, const trace::RouteRow& b) { return a.id == b.id; };
-  const bool grows = next.size() >= rows_.size() && std::equal(rows_.begin(), rows_.end(), next.begin(), same_route);
+void RouteModel::set_grouping(Grouping grouping) {
+  if (grouping == grouping_) return;
+  beginResetModel();
+  grouping_ = grouping;
+  rows_ = rows_of(snapshot_);
+  headers_ =
+      static_cast<std::size_t>(std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.header; }));
+  endResetModel();
+}
+
+void RouteModel::take(std::vector<Row> next, bool unit_changed) {
+  const auto is_header = [](const Row& row) { return row.header; };
+  const auto next_headers = static_cast<std::size_t>(std::count_if(next.begin(), next.end(), is_header));
+  const std::size_t old_routes = rows_.size() - headers_;
+  const std::size_t new_routes = next.size() - next_headers;
+  const auto same = [](const Row& a, const Row& b) {
+    return a.route.id == b.route.id && a.group == b.group && (a.header || a.route.first_step == b.route.first_step);
+  };
+  const bool grows =
+      new_routes >= old_routes && next_headers >= headers_ &&
+      std::equal(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(old_routes), next.begin(), same) &&
+      std::equal(rows_.begin() + static_cast<std::ptrdiff_t>(old_routes), rows_.end(),
+                 next.begin() + static_cast<std::ptrdiff_t>(new_routes), same);
   if (!grows) {
     beginResetModel();
-    rows_ = next;
+    rows_ = std::move(next);
+    headers_ = next_headers;
     endResetModel();
     return;
   }
-  const std::size_t before = rows_.size();
-  bool any_changed = unit_changed;
-  for (std::size_t i = 0; i < before; ++i) {
-    any_changed |= !same_cells(rows_[i], next[i]);
-    rows_[i] = next[i];
-  }
-  if (before < next.size()) {
-    beginInsertRows({}, static_cast<int>(before), static_cast<int>(next.size()) - 1);
-    rows_.insert(rows_.end(), next.begin() + static_cast<std::ptrdiff_t>(before), next.end());
+  std::vector<Change> changed(rows_.size(), Change::none);
+  const auto put = [&](std::size_t to, std::size_t from) {
+    changed[to] = same_cells(rows_[to].route, next[from].route) ? Change::none : Change::cells;
+    rows_[to] = next[from];
+  };
+  for (std::size_t i = 0; i < old_routes; ++i) put(i, i);
+  const bool more = next.size() > rows_.size();
+  // Headers change before the rows between come in, so that every row is right at each signal.
+  for (std::size_t i = 0; i < headers_; ++i) put(old_routes + i, new_routes + i);
+  const auto insert = [&](std::size_t at, std::size_t from, std::size_t count) {
+    if (count == 0) return;
+    beginInsertRows({}, static_cast<int>(at), static_cast<int>(at + count) - 1);
+    rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(at), next.begin() + static_cast<std::ptrdiff_t>(from),
+                 next.begin() + static_cast<std::ptrdiff_t>(from + count));
+    changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(at), count, Change::is_new);
     endInsertRows();
-    any_changed = true;  // a share is of the whole
-  }
-  if (any_changed && before > 0) emit dataChanged(index(0, 0), index(static_cast<int>(before) - 1, kColumns - 1));
+  };
+  insert(old_routes, old_routes, new_routes - old_routes);
+  const std::size_t old_headers = std::exchange(headers_, next_headers);
+  insert(new_routes + old_headers, new_routes + old_headers, next_headers - old_headers);
+  const bool any = more || unit_changed || std::find(changed.begin(), changed.end(), Change::cells) != changed.end();
+  if (any && old_routes > 0) tell_changes(changed);
 }
 
-int RouteModel::find(const trace::RouteIdentity& id) const {
-  const auto at = std::find_if(rows_.begin(), rows_.end(), [&](const trace::RouteRow& row) { return row.id == id; });
+void RouteModel::tell_changes(const std::vector<Change>& changed) {
+  // A share is of the whole, so it moves with every call; the other cells of a row do not, and need no sorting again.
+  for (std::size_t i = 0; i < changed.size();) {
+    std::size_t end = i;
+    while (end < changed.size() && changed[end] == Change::cells) ++end;
+    if (end > i) emit dataChanged(index(static_cast<int>(i), 0), index(static_cast<int>(end) - 1, kColumns - 1));
+    i = std::max(end, i + 1);
+  }
+  const bool others = std::find(changed.begin(), changed.end(), Change::none) != changed.end();
+  if (others) emit dataChanged(index(0, share), index(rowCount() - 1, share));
+}
+
+int RouteModel::find(const trace::RouteIdentity& id, std::optional<int> step) const {
+  const auto is_it = [&](const Row& row) {
+    return !row.header && row.route.id == id && (grouping_ != Grouping::step || !step || row.route.first_step == *step);
+  };
+  const auto at = std::find_if(rows_.begin(), rows_.end(), is_it);
   return at == rows_.end() ? -1 : static_cast<int>(at - rows_.begin());
+}
+
+int RouteModel::first_step(const trace::RouteIdentity& id) const {
+  for (const trace::RouteRow& route : snapshot_.routes) {
+    if (route.id == id) return route.first_step;
+  }
+  return 0;
+}
+
+int RouteModel::last_step(const trace::RouteIdentity& id) const {
+  for (const trace::RouteRow& route : snapshot_.routes) {
+    if (route.id == id) return route.last_step;
+  }
+  return 0;
+}
+
+FilterRow RouteModel::filter_row(int at) const {
+  const trace::RouteRow& route = row(at);
+  QStringList words;
+  for (int column = 0; column < kColumns; ++column) {
+    words << cell_text(route, static_cast<RouteColumn>(column), totals_);
+  }
+  return ui::filter_row(route, whole_seconds(route), share_of(route, totals_), words.join('\n'));
+}
+
+QStringList RouteModel::values_of(FilterField field) const {
+  QStringList values;
+  for (const trace::RouteRow& route : snapshot_.routes) {
+    for (int column = 0; column < kColumns; ++column) {
+      const auto as = static_cast<RouteColumn>(column);
+      if (spec_of(as).field != field || spec_of(field).kind != FieldKind::text) continue;
+      const QString text =
+          as == RouteColumn::executed ? text_of(route.id.backend) : cell_value(route, as, totals_).toString();
+      if (!text.isEmpty() && !values.contains(text)) values << text;
+    }
+    if (field == FilterField::executed && !values.contains(text_of(route.executed))) values << text_of(route.executed);
+  }
+  return values;
 }
 
 int RouteModel::rowCount(const QModelIndex& parent) const {
@@ -115,89 +239,62 @@ int RouteModel::rowCount(const QModelIndex& parent) const {
 }
 int RouteModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }
 
-double RouteModel::share_of(const trace::RouteRow& row) const {
-  if (shares_time_) return seconds_ > 0.0 ? whole_seconds(row) / seconds_ : 0.0;
-  return calls_ > 0 ? static_cast<double>(row.calls) / static_cast<double>(calls_) : 0.0;
-}
-
-QString RouteModel::text(const trace::RouteRow& row, int column) const {
-  switch (column) {
-    case executed: {
-      const QString variant = variant_text(row);
-      return variant.isEmpty() ? text_of(row.id.backend) : text_of(row.id.backend) + ' ' + variant;
-    }
-    case requested:
-      return text_of(row.requested) + (row.requested == row.executed ? QString() : QStringLiteral(" ≠"));
-    case role:
-      return row.id.role == Role::none ? QStringLiteral("–") : text_of(name_of(row.id.role));
-    case steps:
-      return steps_text(row.first_step, row.last_step);
-    case query:
-      return shape_text(row.id.query);
-    case key:
-      return shape_text(row.id.key);
-    case dtype:
-      return text_of(short_name_of(row.id.dtype));
-    case mask:
-      return mask_text(row);
-    case strides:
-      return strides_text(row);
-    case calls:
-      return count_text(row.calls);
-    case time:
-      if (row.computed_calls == 0) return QStringLiteral("–");
-      return (row.computed_calls < row.calls ? QStringLiteral("≈ ") : QString()) + seconds_text(whole_seconds(row));
-    case share:
-      return share_text(share_of(row));
+QVariant RouteModel::header_data(const Row& asked, int column, int role_asked) const {
+  const auto as = static_cast<RouteColumn>(column);
+  const bool sums = column == calls || column == time || column == share;
+  switch (role_asked) {
+    case Qt::DisplayRole:
+      if (column == executed) return asked.name;
+      return sums ? cell_text(asked.route, as, totals_) : QString();
+    case sort_role:
+      return sums ? cell_value(asked.route, as, totals_) : QVariant(asked.name);
+    case share_role:
+      return share_of(asked.route, totals_);
+    case backend_role:
+      return text_of(asked.route.id.backend);
+    case header_role:
+      return true;
+    case Qt::TextAlignmentRole:
+      return QVariant::fromValue((spec_of(as).number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     default:
       return {};
   }
 }
 
-QVariant RouteModel::sort_key(const trace::RouteRow& row, int column) const {
-  switch (column) {
-    case steps:
-      return row.first_step;
-    case query:
-      return volume(row.id.query);
-    case key:
-      return volume(row.id.key);
-    case calls:
-      return static_cast<qint64>(row.calls);
-    case time:
-      return whole_seconds(row);
-    case share:
-      return share_of(row);
-    default:
-      return text(row, column);
-  }
-}
-
 QVariant RouteModel::data(const QModelIndex& index, int role_asked) const {
   if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
-  const trace::RouteRow& row_asked = row(index.row());
+  const Row& asked = rows_[static_cast<std::size_t>(index.row())];
+  const trace::RouteRow& route = asked.route;
   const int column = index.column();
+  if (asked.header) return header_data(asked, column, role_asked);
+  const auto as = static_cast<RouteColumn>(column);
   switch (role_asked) {
     case Qt::DisplayRole:
-      return text(row_asked, column);
+      return cell_text(route, as, totals_);
     case Qt::TextAlignmentRole:
-      return QVariant::fromValue((column == calls || column == time ? Qt::AlignRight : Qt::AlignLeft) |
-                                 Qt::AlignVCenter);
+      return QVariant::fromValue((spec_of(as).number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole:
-      return column == requested && row_asked.requested != row_asked.executed
-                 ? tr("Asked for %1, served by %2. Select the row to see why.")
-                       .arg(text_of(row_asked.requested), text_of(row_asked.executed))
+      if (column == requested && is_fallback(route)) {
+        return tr("Asked for %1, served by %2. Select the row to see why.")
+            .arg(text_of(route.requested), text_of(route.executed));
+      }
+      return column == executed && route.first_bad_step >= 0
+                 ? tr("Its output is not finite: %1.").arg(cell_text(route, RouteColumn::finite, totals_))
                  : QVariant();
     case sort_role:
-      return sort_key(row_asked, column);
+      return cell_value(route, as, totals_);
     case backend_role:
-      return text_of(row_asked.id.backend);
+      return text_of(route.id.backend);
     case variant_role:
-      return variant_text(row_asked);
+      return variant_text(route);
     case differs_role:
-      return row_asked.requested != row_asked.executed;
+      return is_fallback(route);
     case share_role:
-      return share_of(row_asked);
+      return share_of(route, totals_);
+    case header_role:
+      return false;
+    case bad_role:
+      return route.first_bad_step >= 0;
     default:
       return {};
   }
@@ -205,15 +302,14 @@ QVariant RouteModel::data(const QModelIndex& index, int role_asked) const {
 
 QVariant RouteModel::headerData(int section, Qt::Orientation orientation, int role_asked) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
-  const ColumnText& texts = kColumnTexts[static_cast<std::size_t>(section)];
+  const RouteColumnSpec& spec = spec_of(static_cast<RouteColumn>(section));
   switch (role_asked) {
     case Qt::DisplayRole:
-      return tr(texts.title);
+      return QCoreApplication::translate("RouteTable", spec.title);
     case Qt::ToolTipRole:
-      return tr(texts.tip);
+      return QCoreApplication::translate("RouteTable", spec.tip);
     case Qt::TextAlignmentRole:
-      return QVariant::fromValue((section == calls || section == time ? Qt::AlignRight : Qt::AlignLeft) |
-                                 Qt::AlignVCenter);
+      return QVariant::fromValue((spec.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     default:
       return {};
   }

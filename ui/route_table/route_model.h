@@ -1,36 +1,74 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "trace/routes/route_table.h"
+#include "ui/filter/filter.h"
+#include "ui/route_table/cell_roles.h"
+#include "ui/route_table/route_columns.h"
 
 #include <QAbstractTableModel>
+#include <QStringList>
 #include <vector>
 
 namespace attn::ui {
 
+/// What the rows of the route table are put together by.
+enum class Grouping : std::uint8_t { none, role, step, backend };
+
 /// The distinct routes of a run. Takes a whole snapshot at a time: rows that are there change in place, new ones are
 /// inserted in one go, and only another run starts over. Text is made when it is shown.
-class RouteModel final : public QAbstractTableModel {
+///
+/// With a grouping, rows with the sums of a group stand after the routes; the filter brings them to their place. By
+/// step, a route has a row for each of its steps.
+class RouteModel final : public QAbstractTableModel, public CellRoles {
   Q_OBJECT
 
  public:
-  enum Column { executed, requested, role, steps, query, key, dtype, mask, strides, calls, time, share, kColumns };
-  enum Roles {
-    sort_role = Qt::UserRole,  ///< the raw number or text
-    backend_role,              ///< executed: "sdnq" for the colour
-    variant_role,              ///< executed: what stands behind the name
-    differs_role,              ///< requested: true when somebody else served
-    share_role,                ///< share: 0..1
+  enum Column {
+    executed,
+    kernel,
+    requested,
+    selected,
+    role,
+    steps,
+    query,
+    key,
+    value,
+    dtype,
+    mask,
+    strides,
+    calls,
+    time,
+    share,
+    error,
+    kept,
+    finite,
+    kColumns
   };
-
+  static_assert(kColumns == kRouteColumnCount);
   using QAbstractTableModel::QAbstractTableModel;
 
   void set_snapshot(const trace::TraceSnapshot& snapshot);
-  [[nodiscard]] const trace::RouteRow& row(int at) const { return rows_[static_cast<std::size_t>(at)]; }
-  /// -1: no such route.
-  [[nodiscard]] int find(const trace::RouteIdentity& id) const;
+  void set_grouping(Grouping grouping);
+  [[nodiscard]] Grouping grouping() const noexcept { return grouping_; }
+
+  /// Of a group's row: its sums.
+  [[nodiscard]] const trace::RouteRow& row(int at) const { return rows_[static_cast<std::size_t>(at)].route; }
+  [[nodiscard]] bool is_header(int at) const { return rows_[static_cast<std::size_t>(at)].header; }
+  /// Where a row's group stands among the groups.
+  [[nodiscard]] int group_of(int at) const { return rows_[static_cast<std::size_t>(at)].group; }
+  /// The first row of a route, of its step where rows are by step; -1: there is none.
+  [[nodiscard]] int find(const trace::RouteIdentity& id, std::optional<int> step = {}) const;
+  /// Rows that are no group's.
+  [[nodiscard]] int routes() const noexcept { return static_cast<int>(rows_.size() - headers_); }
+  /// Of the whole route, whatever the rows are.
+  [[nodiscard]] int first_step(const trace::RouteIdentity& id) const;
+  [[nodiscard]] int last_step(const trace::RouteIdentity& id) const;
+  /// What a filter reads of a row.
+  [[nodiscard]] FilterRow filter_row(int at) const;
+  /// Different values of a text field, in order of first sighting.
+  [[nodiscard]] QStringList values_of(FilterField field) const;
   /// Whether shares are of time; else of calls.
-  [[nodiscard]] bool shares_time() const noexcept { return shares_time_; }
+  [[nodiscard]] bool shares_time() const noexcept { return totals_.in_seconds; }
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
@@ -38,18 +76,26 @@ class RouteModel final : public QAbstractTableModel {
   [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  [[nodiscard]] double share_of(const trace::RouteRow& row) const;
-  [[nodiscard]] QString text(const trace::RouteRow& row, int column) const;
-  [[nodiscard]] QVariant sort_key(const trace::RouteRow& row, int column) const;
+  struct Row {
+    trace::RouteRow route;
+    int group = 0;
+    bool header = false;
+    QString name;  ///< of a group
+  };
 
-  std::vector<trace::RouteRow> rows_;
-  qint64 calls_ = 0;
-  double seconds_ = 0.0;
-  bool shares_time_ = false;
+  [[nodiscard]] std::vector<Row> rows_of(const trace::TraceSnapshot& snapshot) const;
+  [[nodiscard]] int group_key(const trace::RouteRow& route, QString& name) const;
+  void add_headers(std::vector<Row>& rows) const;
+  void take(std::vector<Row> next, bool unit_changed);
+  enum class Change : std::uint8_t { none, cells, is_new };
+  void tell_changes(const std::vector<Change>& changed);
+  [[nodiscard]] QVariant header_data(const Row& row, int column, int role) const;
+
+  std::vector<Row> rows_;
+  std::size_t headers_ = 0;  ///< how many of them, at the end
+  trace::TraceSnapshot snapshot_;
+  Grouping grouping_ = Grouping::none;
+  RouteTotals totals_;
 };
-
-/// Time of all calls of a route: measured where every call was computed, else scaled from those that were; 0 when
-/// none was.
-[[nodiscard]] double whole_seconds(const trace::RouteRow& row) noexcept;
 
 }  // namespace attn::ui

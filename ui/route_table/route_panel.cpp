@@ -2,194 +2,177 @@
 #include "ui/route_table/route_panel.h"
 
 #include "ui/format/format.h"
-#include "ui/panel/empty_state.h"
 #include "ui/panel/panel_title.h"
-#include "ui/route_table/route_delegate.h"
 
 #include <QAction>
-#include <QClipboard>
-#include <QGuiApplication>
-#include <QHeaderView>
+#include <QComboBox>
+#include <QHBoxLayout>
 #include <QLineEdit>
+#include <QMenu>
 #include <QSettings>
 #include <QStackedWidget>
-#include <QTableView>
+#include <QTabBar>
 #include <QVBoxLayout>
-#include <algorithm>
-#include <array>
 
 namespace attn::ui {
 
 RoutePanel::RoutePanel(Selection& selection, const Theme& theme, QWidget* parent)
-    : QWidget(parent), selection_(selection), theme_(theme) {
+    : QWidget(parent), selection_(selection) {
   setObjectName("route_panel");
   set_look(this, "panel");
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   title_ = new PanelTitle(tr("Routes"), theme, this);
+  tabs_ = title_->use_tabs({tr("Routes"), tr("Calls")});
+  tabs_->setObjectName("list_tabs");
   column->addWidget(title_);
+  column->addWidget(make_line(theme));
+  pages_ = new QStackedWidget(this);
+  routes_ = new RouteList(selection, theme, pages_);
+  calls_ = new CallList(selection, theme, pages_);
+  pages_->addWidget(routes_);
+  pages_->addWidget(calls_);
+  column->addWidget(pages_, 1);
 
-  line_ = new QLineEdit(this);
-  line_->setObjectName("route_filter");
-  line_->setPlaceholderText(tr("Filter: words that a route must have, -word for none of them"));
-  line_->setAccessibleName(tr("Filter routes"));
-  line_->setToolTip(tr("Every word must appear in some column: transformer sdnq. A minus excludes: -vae (Ctrl+L)"));
-  line_->setClearButtonEnabled(true);
-  QAction* glass = line_->addAction(theme.icon("search"), QLineEdit::LeadingPosition);
-  connect(&theme, &Theme::changed, glass, [this, glass] { glass->setIcon(theme_.icon("search")); });
-  auto* filter_row = new QVBoxLayout;
-  filter_row->setContentsMargins(12, 7, 12, 6);
-  filter_row->addWidget(line_);
-  column->addLayout(filter_row);
-
-  filter_.setSourceModel(&model_);
-  make_view();
-  stack_ = new QStackedWidget(this);
-  stack_->addWidget(new EmptyState(tr("No routes yet"),
-                                   tr("Choose a model and press Run: every attention call of one generation is routed, "
-                                      "and each distinct route gets a row here."),
-                                   stack_));
-  stack_->addWidget(
-      new EmptyState(tr("The filter hides every route"), tr("Take a word out of the filter line."), stack_));
-  stack_->addWidget(view_);
-  column->addWidget(stack_, 1);
-
-  connect(line_, &QLineEdit::textChanged, this, [this](const QString& text) {
-    filter_.set_line(text);
-    show_selection();
+  line_->set_values([this](FilterField field) { return routes_->model().values_of(field); });
+  connect(line_, &FilterLine::filter_changed, this, [this](const Filter& filter) {
+    routes_->set_filter(filter);
+    calls_->set_filter(filter);
     show_facts();
   });
-  connect(&selection_, &Selection::changed, this, [this](const QObject* origin) {
-    if (origin != this) show_selection();
+  connect(tabs_, &QTabBar::currentChanged, this, [this](int tab) {
+    pages_->setCurrentIndex(tab);
+    grouping_->setVisible(tab == 0);
+    if (tab == 1) calls_->set_calls(newest_calls_);
+    find_->say({});
+    show_facts();
   });
+  connect(calls_, &CallList::facts_changed, this, &RoutePanel::show_facts);
+  for (TableList* list : {static_cast<TableList*>(routes_), static_cast<TableList*>(calls_)}) {
+    connect(list, &TableList::filter_wanted, line_, &FilterLine::add_term);
+    connect(list, &TableList::found, find_, &FindBar::say);
+  }
+  connect(find_, &FindBar::wanted, this,
+          [this](const Filter& filter, bool backwards) { front().find(filter, backwards); });
+  connect(find_, &FindBar::closed, this, [this] { front().view()->setFocus(Qt::OtherFocusReason); });
+  make_actions();
   show_facts();
 }
 
-void RoutePanel::make_view() {
-  view_ = new QTableView(this);
-  view_->setObjectName("route_table");
-  view_->setAccessibleName(tr("Routes"));
-  view_->setModel(&filter_);
-  view_->setItemDelegate(new RouteDelegate(theme_, view_));
-  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  view_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  view_->setTabKeyNavigation(false);
-  view_->setShowGrid(false);
-  view_->setWordWrap(false);
-  view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  view_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-  view_->verticalHeader()->hide();
-  view_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  view_->verticalHeader()->setDefaultSectionSize(26);
-  QHeaderView* header = view_->horizontalHeader();
-  header->setHighlightSections(false);
-  header->setSectionsMovable(true);
-  header->setStretchLastSection(true);
-  header->setSortIndicatorClearable(true);
-  header->setSortIndicator(-1, Qt::DescendingOrder);
-  view_->setSortingEnabled(true);
-  view_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  auto* copy_rows = new QAction(tr("Copy rows"), view_);
-  copy_rows->setShortcut(QKeySequence::Copy);
-  copy_rows->setShortcutContext(Qt::WidgetShortcut);
-  auto* copy_call = new QAction(tr("Copy call for attnctl explain"), view_);
-  view_->addActions({copy_rows, copy_call});
-  connect(copy_rows, &QAction::triggered, this, &RoutePanel::copy);
-  connect(copy_call, &QAction::triggered, this, [this] {
-    if (const auto& route = selection_.route()) {
-      QGuiApplication::clipboard()->setText(text_of(written_call(*route, false)));
-    }
+QWidget* RoutePanel::make_line(const Theme& theme) {
+  auto* box = new QWidget(this);
+  auto* rows = new QVBoxLayout(box);
+  rows->setContentsMargins(12, 7, 12, 6);
+  rows->setSpacing(6);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(6);
+  line_ =
+      new FilterLine("route_filter", tr("Filter: words, or conditions such as role:vae q>8192 -mask:none"), theme, box);
+  line_->setToolTip(
+      tr("Every condition must hold; OR between two means either, a minus excludes: -mask:none. (Ctrl+L)"));
+  QAction* glass = line_->field().addAction(theme.icon("search"), QLineEdit::LeadingPosition);
+  connect(&theme, &Theme::changed, glass, [&theme, glass] { glass->setIcon(theme.icon("search")); });
+  saved_ = new SavedFilters(*line_, box);
+  set_look(saved_, "button");
+  grouping_ = new QComboBox(box);
+  grouping_->setObjectName("route_grouping");
+  grouping_->setAccessibleName(tr("Group routes"));
+  grouping_->setToolTip(tr("Puts routes together, with the sums of each group"));
+  grouping_->addItems({tr("Not grouped"), tr("By role"), tr("By step"), tr("By backend")});
+  connect(grouping_, &QComboBox::currentIndexChanged, this, [this](int choice) {
+    routes_->set_grouping(static_cast<Grouping>(choice));
+    show_facts();
   });
-  connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
-    if (current.isValid()) selection_.choose(model_.row(filter_.mapToSource(current).row()), this);
+  auto* columns = new QToolButton(box);
+  columns->setObjectName("columns");
+  columns->setText(tr("Columns"));
+  columns->setToolTip(tr("Which columns are shown"));
+  columns->setPopupMode(QToolButton::InstantPopup);
+  columns->setFocusPolicy(Qt::TabFocus);
+  columns->setMenu(new QMenu(columns));
+  set_look(columns, "button");
+  connect(columns->menu(), &QMenu::aboutToShow, this, [this, columns] {
+    columns->menu()->clear();
+    front().fill_columns_menu(columns->menu());
   });
+  row->addWidget(line_, 1);
+  for (QWidget* widget :
+       {static_cast<QWidget*>(grouping_), static_cast<QWidget*>(saved_), static_cast<QWidget*>(columns)}) {
+    row->addWidget(widget, 0, Qt::AlignTop);
+    widget->setFixedHeight(line_->field().sizeHint().height());
+  }
+  for (QToolButton* button : {static_cast<QToolButton*>(saved_), columns}) {
+    button->setText(button->text() + QStringLiteral(" ▾"));
+    button->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; width: 0; }"));
+  }
+  rows->addLayout(row);
+  find_ = new FindBar(theme, box);
+  rows->addWidget(find_);
+  return box;
+}
+
+void RoutePanel::make_actions() {
+  const auto add = [this](const char* name, const QString& text, const QKeySequence& keys, auto&& work) {
+    auto* action = new QAction(text, this);
+    action->setObjectName(name);
+    action->setShortcut(keys);
+    connect(action, &QAction::triggered, this, std::forward<decltype(work)>(work));
+    actions_ << action;
+  };
+  add("filter_focus", tr("Fi&lter routes and calls"), QKeySequence(tr("Ctrl+L")), [this] { focus_filter(); });
+  add("find_open", tr("Find in the &list"), QKeySequence(tr("Ctrl+Shift+F")), [this] { find_->open(); });
+  add("find_next", tr("Find &next"), QKeySequence(Qt::Key_F3), [this] { find_->go(false); });
+  add("find_previous", tr("Find &previous"), QKeySequence(tr("Shift+F3")), [this] { find_->go(true); });
+  add("copy_csv", tr("Copy rows as CS&V"), {}, [this] { copy_csv(); });
+}
+
+TableList& RoutePanel::front() const {
+  return tabs_->currentIndex() == 0 ? static_cast<TableList&>(*routes_) : static_cast<TableList&>(*calls_);
 }
 
 void RoutePanel::set_run(const trace::TraceSnapshot& run) {
-  run_ = run;
-  const bool was_empty = model_.rowCount() == 0;
-  model_.set_snapshot(run);
-  if (was_empty && model_.rowCount() > 0) {
-    fit_columns();
-    show_selection();
-  } else if (!view_->selectionModel()->hasSelection()) {
-    show_selection();
-  }
+  call_count_ = run.calls;
+  dropped_ = run.dropped;
+  routes_->set_run(run);
   show_facts();
 }
 
-void RoutePanel::fit_columns() {
-  if (fitted_) return;
-  fitted_ = true;
-  const QAbstractItemView& contents = *view_;
-  // Room for what later rows may hold; all of it fits beside both docks at 1680.
-  static constexpr std::array<int, RouteModel::kColumns> kLeast{166, 80, 92, 50, 106, 106, 52, 54, 80, 50, 66, 70};
-  for (int column = 0; column < RouteModel::kColumns; ++column) {
-    view_->setColumnWidth(column,
-                          std::max(kLeast[static_cast<std::size_t>(column)], contents.sizeHintForColumn(column)));
-  }
+void RoutePanel::set_calls(const trace::CallView& calls) {
+  newest_calls_ = calls;
+  // A list that nobody sees takes its calls when it is shown.
+  if (tabs_->currentIndex() == 1) calls_->set_calls(calls);
 }
 
-void RoutePanel::show_selection() {
-  const auto& route = selection_.route();
-  const int at = route ? model_.find(route->id) : -1;
-  const QModelIndex index = at < 0 ? QModelIndex() : filter_.mapFromSource(model_.index(at, 0));
-  if (index.isValid()) {
-    if (view_->currentIndex().row() != index.row()) view_->selectRow(index.row());
-  } else {
-    view_->clearSelection();
-    view_->selectionModel()->setCurrentIndex({}, QItemSelectionModel::NoUpdate);
-  }
-}
+void RoutePanel::show_calls(bool calls) { tabs_->setCurrentIndex(calls ? 1 : 0); }
+
+void RoutePanel::focus_filter() { line_->focus(); }
 
 void RoutePanel::show_facts() {
-  const int all = model_.rowCount();
-  const int shown = filter_.rowCount();
-  stack_->setCurrentIndex(all == 0 ? 0 : (shown == 0 ? 1 : 2));
-  if (all == 0) {
+  if (call_count_ == 0) {
     title_->set_facts({});
     return;
   }
-  const QString routes =
-      shown == all ? counted(all, tr("route")) : tr("%1 of %2").arg(shown).arg(counted(all, tr("route")));
-  title_->set_facts(routes + " · " + counted(run_.calls, tr("call")) + " · " +
-                    tr("%1 dropped").arg(count_text(static_cast<qint64>(run_.dropped))));
-}
-
-void RoutePanel::focus_filter() {
-  line_->setFocus(Qt::ShortcutFocusReason);
-  line_->selectAll();
-}
-
-void RoutePanel::copy() const {
-  QModelIndexList rows = view_->selectionModel()->selectedRows();
-  if (rows.isEmpty()) return;
-  std::sort(rows.begin(), rows.end(), [](const QModelIndex& a, const QModelIndex& b) { return a.row() < b.row(); });
-  QStringList lines;
-  QStringList cells;
-  for (int column = 0; column < RouteModel::kColumns; ++column) {
-    cells << model_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+  const QString dropped = tr("%1 dropped").arg(count_text(static_cast<qint64>(dropped_)));
+  if (tabs_->currentIndex() == 1) {
+    title_->set_facts(calls_->facts() + " · " + dropped);
+  } else {
+    title_->set_facts(routes_->facts() + " · " + counted(call_count_, tr("call")) + " · " + dropped);
   }
-  lines << cells.join('\t');
-  for (const QModelIndex& row : rows) {
-    cells.clear();
-    for (int column = 0; column < RouteModel::kColumns; ++column) {
-      cells << row.sibling(row.row(), column).data().toString();
-    }
-    lines << cells.join('\t');
-  }
-  QGuiApplication::clipboard()->setText(lines.join('\n') + '\n');
 }
 
 void RoutePanel::save(QSettings& settings) const {
-  if (fitted_) settings.setValue("routes/header", view_->horizontalHeader()->saveState());
+  routes_->save(settings);
+  calls_->save(settings);
+  saved_->save(settings);
+  settings.setValue("routes/grouping", grouping_->currentIndex());
 }
 
 void RoutePanel::restore(const QSettings& settings) {
-  const QByteArray state = settings.value("routes/header").toByteArray();
-  fitted_ = !state.isEmpty() && view_->horizontalHeader()->restoreState(state);
+  routes_->restore(settings);
+  calls_->restore(settings);
+  saved_->restore(settings);
+  grouping_->setCurrentIndex(settings.value("routes/grouping", 0).toInt());
 }
 
 }  // namespace attn::ui

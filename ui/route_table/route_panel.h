@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "ui/route_table/route_filter.h"
-#include "ui/route_table/route_model.h"
-#include "ui/selection/selection.h"
-#include "ui/theme/theme.h"
+#include "ui/call_list/call_list.h"
+#include "ui/filter/saved_filters.h"
+#include "ui/route_table/find_bar.h"
+#include "ui/route_table/route_list.h"
 
 #include <QWidget>
 
-class QLineEdit;
+class QComboBox;
 class QSettings;
 class QStackedWidget;
-class QTableView;
+class QTabBar;
 
 namespace attn::ui {
 
 class PanelTitle;
 
-/// The route table with its filter line. It keeps selection, scroll and column widths while rows arrive.
+/// Routes and single calls behind two tabs, under one filter line.
 class RoutePanel final : public QWidget {
   Q_OBJECT
 
@@ -25,30 +25,43 @@ class RoutePanel final : public QWidget {
   RoutePanel(Selection& selection, const Theme& theme, QWidget* parent = nullptr);
 
   void set_run(const trace::TraceSnapshot& run);
-  [[nodiscard]] QTableView* view() noexcept { return view_; }
-  [[nodiscard]] const RouteModel& model() const noexcept { return model_; }
+  void set_calls(const trace::CallView& calls);
+  [[nodiscard]] QTableView* view() noexcept { return routes_->view(); }
+  [[nodiscard]] const RouteModel& model() const noexcept { return routes_->model(); }
+  [[nodiscard]] RouteList& routes() noexcept { return *routes_; }
+  [[nodiscard]] CallList& calls() noexcept { return *calls_; }
+  [[nodiscard]] FilterLine& filter() noexcept { return *line_; }
+  void show_calls(bool calls);
   void focus_filter();
-  /// Selected rows as tab-separated text with a header line, to the clipboard.
-  void copy() const;
+  /// Selected rows of the list in front as tab-separated text with a header line, or as CSV, to the clipboard.
+  void copy() const { front().copy_text(); }
+  void copy_csv() const { front().copy_csv(); }
   void save(QSettings& settings) const;
   void restore(const QSettings& settings);
 
+  /// "find_open" Ctrl+Shift+F, "find_next" F3, "find_previous" Shift+F3, "filter_focus" Ctrl+L, "copy_csv".
+  [[nodiscard]] const QList<QAction*>& actions_of_panel() const noexcept { return actions_; }
+
  private:
-  void make_view();
+  QWidget* make_line(const Theme& theme);
+  void make_actions();
   void show_facts();
-  void show_selection();
-  void fit_columns();
+  [[nodiscard]] TableList& front() const;
 
   Selection& selection_;
-  const Theme& theme_;
-  RouteModel model_;
-  RouteFilter filter_;
-  trace::TraceSnapshot run_;
+  qint64 call_count_ = 0;
+  std::uint64_t dropped_ = 0;
+  trace::CallView newest_calls_;
   PanelTitle* title_;
-  QLineEdit* line_;
-  QStackedWidget* stack_;
-  QTableView* view_;
-  bool fitted_ = false;  ///< widths were made for rows once; afterwards they belong to the person
+  QTabBar* tabs_;
+  FilterLine* line_;
+  SavedFilters* saved_;
+  QComboBox* grouping_;
+  FindBar* find_;
+  QStackedWidget* pages_;
+  RouteList* routes_;
+  CallList* calls_;
+  QList<QAction*> actions_;
 };
 
 }  // namespace attn::ui

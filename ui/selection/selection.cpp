@@ -51,6 +51,10 @@ void Selection::choose(std::optional<trace::RouteRow> route, const QObject* orig
   choose(std::move(next), origin);
 }
 
+void Selection::choose_in_step(const trace::RouteRow& route, int step, const QObject* origin) {
+  choose(Selected{route, {}, route.id.role, step}, origin);
+}
+
 void Selection::choose_call(const SelectedCall& call, const trace::RouteRow& route, const QObject* origin) {
   choose(Selected{route, call, route.id.role, call.record.step}, origin);
 }

@@ -48,6 +48,8 @@ class Selection final : public QObject {
 
   /// A route; the step stays where the route has it. `origin` does not need to hear of it again.
   void choose(std::optional<trace::RouteRow> route, const QObject* origin);
+  /// A route in one of its steps.
+  void choose_in_step(const trace::RouteRow& route, int step, const QObject* origin);
   /// A single call of `route`.
   void choose_call(const SelectedCall& call, const trace::RouteRow& route, const QObject* origin);
   /// A step of a role; the route stays where it has that step.

@@ -170,6 +170,11 @@ void StepPlot::paint_budget(QPainter& painter, const QRectF& plot) const {
   painter.setFont(theme_.small_font());
   const QFontMetrics metrics(theme_.small_font());
   const double half_gap = (bars_.column(1, plot).left() - bars_.column(0, plot).right()) / 2.0;
+  struct Label {
+    QRectF box;
+    QString text;
+  };
+  std::vector<Label> labels;
   QPolygonF stair;
   for (std::size_t at = first; at < end;) {
     const double budget = budget_at(at, first);
@@ -184,17 +189,20 @@ void StepPlot::paint_budget(QPainter& painter, const QRectF& plot) const {
       const double width = metrics.horizontalAdvance(text) + 8.0;
       const double x = std::clamp((left + right) / 2.0 - width / 2.0, plot.left(), plot.right() - width);
       const QRectF box(x, y - metrics.height() - 2.0, width, metrics.height());
-      QColor ground = theme_[Ink::panel];
-      ground.setAlphaF(0.85F);
-      painter.fillRect(box, ground);
-      painter.setPen(theme_[Ink::accent]);
-      painter.drawText(box, Qt::AlignCenter, text);
+      labels.push_back({box, text});
     }
     at = next;
   }
+  // It has to be seen on bars of any colour.
   painter.setBrush(Qt::NoBrush);
-  painter.setPen(QPen(theme_[Ink::accent], 1.5, Qt::DashLine, Qt::FlatCap, Qt::MiterJoin));
+  painter.setPen(QPen(theme_[Ink::panel], 5.0, Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin));
   painter.drawPolyline(stair);
+  painter.setPen(QPen(theme_[Ink::accent], 1.75, Qt::DashLine, Qt::FlatCap, Qt::MiterJoin));
+  painter.drawPolyline(stair);
+  for (const Label& label : labels) {
+    painter.fillRect(label.box, theme_[Ink::panel]);
+    painter.drawText(label.box, Qt::AlignCenter, label.text);
+  }
 }
 
 void StepPlot::paint_names(QPainter& painter, const QRectF& plot) const {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "ui/route_table/route_filter.h"
+#include "ui/route_table/route_model.h"
+#include "ui/route_table/table_list.h"
+#include "ui/selection/selection.h"
+
+class QStackedWidget;
+
+namespace attn::ui {
+
+/// The distinct routes of the run. It keeps selection, scroll and column widths while rows arrive.
+class RouteList final : public TableList {
+  Q_OBJECT
+
+ public:
+  RouteList(Selection& selection, const Theme& theme, QWidget* parent = nullptr);
+
+  void set_run(const trace::TraceSnapshot& run);
+  void set_filter(const Filter& filter);
+  void set_grouping(Grouping grouping);
+  void find(const Filter& filter, bool backwards) override;
+  [[nodiscard]] const RouteModel& model() const noexcept { return model_; }
+  /// "5 of 7 routes"
+  [[nodiscard]] QString facts() const;
+
+ protected:
+  [[nodiscard]] QString filter_of(const QModelIndex& cell) const override;
+  [[nodiscard]] QString plain_text(const QModelIndex& cell) const override;
+  void add_entries(QMenu* menu, const QModelIndex& cell) override;
+
+ private:
+  void choose(const QModelIndex& current);
+  void show_selection();
+  void show_page();
+
+  Selection& selection_;
+  RouteModel model_;
+  RouteFilter filter_;
+  QStackedWidget* stack_;
+  bool showing_ = false;  ///< the selection is being shown: what the view then says is not a person's choice
+};
+
+}  // namespace attn::ui
