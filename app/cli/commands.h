@@ -24,6 +24,7 @@ void add_plan(CLI::App& program, Command& command, const Profiles& profiles, boo
 void add_run(CLI::App& program, Command& command, const Profiles& profiles, bool with_inputs);
 void add_compare(CLI::App& program, Command& command, const Profiles& profiles, bool with_inputs);
 void add_probe(CLI::App& program, Command& command, const Profiles& profiles, bool with_inputs);
+void add_tune(CLI::App& program, Command& command, const Profiles& profiles, bool with_inputs);
 void add_policy(CLI::App& program, Command& command);
 void add_platform(CLI::App& program, Command& command);
 void add_generate(CLI::App& program, Command& command);

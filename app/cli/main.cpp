@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
   add_run(program, command, profiles, with_inputs);
   add_compare(program, command, profiles, with_inputs);
   add_probe(program, command, profiles, with_inputs);
+  add_tune(program, command, profiles, with_inputs);
   add_policy(program, command);
   add_platform(program, command);
   add_generate(program, command);

@@ -12,7 +12,7 @@
 #SBATCH --requeue
 #SBATCH --time=04:00:00
 #SBATCH --signal=TERM@60
-#SBATCH --output=probe-parts/%A_%a.log
+#SBATCH --output=probe-%A_%a.log
 set -euo pipefail
 
 parts=${PROBE_PARTS:-probe-parts}

@@ -48,6 +48,7 @@ class TimedJob final : public CountedJob {
                                                     const app::LeverRepeat& how) const override {
     app::LeverRepeat once = how;
     once.repeat = 1;
+    once.shortest = 0.0;
     auto measure = CountedJob::measure(baseline, variant, once);
     if (!measure) return measure;
     double total = 0.0;

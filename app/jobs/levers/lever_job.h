@@ -65,9 +65,12 @@ struct LeverSetup {
 /// How to measure.
 struct LeverRepeat {
   int repeat = 3;  ///< repetitions after one that warms up; 1 or more
-  std::stop_token stop;
+  /// Seconds. Calls that take less are made several times in one repetition: otherwise one switch of threads would be
+  /// all of it.
+  double shortest = 1e-2;
+  std::stop_token stop{};
   /// Called now and then with the share that is done, 0..1; may be empty.
-  std::function<void(double)> progress;
+  std::function<void(double)> progress{};
 };
 
 /// Said where a measure was not finished because a stop was asked for.
@@ -78,6 +81,7 @@ struct LeverCall {
   AttentionCall call;
   Role role = Role::transformer;
   std::int64_t times = 0;  ///< in one generation; 0: not counted
+  std::string text{};      ///< as LeverRoute::call has it
 };
 
 /// What the levers are tried on. measure() is where the clock is read: a test that has to know the times puts its own

@@ -112,7 +112,9 @@ class Run {
     Expected<LeverMeasure> measure = fail("");
     try {
       measure = job_.measure({baseline, false}, {**engine, row.variant.compiled},
-                             {run_.repeat, run_.stop, [this, &row](double share) { report(row.variant.name, share); }});
+                             {.repeat = run_.repeat, .stop = run_.stop, .progress = [this, &row](double share) {
+                                report(row.variant.name, share);
+                              }});
     } catch (const std::exception& thrown) {
       measure = fail(std::string("broke off: ") + thrown.what());
     }

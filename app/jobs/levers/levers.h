@@ -54,8 +54,8 @@ struct LeverRow {
   /// Time as a share of the baseline's: the median over the repetitions of variant / baseline, each measured next to
   /// the other, so that a machine that slows down meanwhile does not count. 0.5: twice as fast; 1 for the baseline.
   [[nodiscard]] double relative_time() const;
-  /// The width of those ratios, (largest - smallest) / median. For the baseline, which is measured against itself,
-  /// how far their median is from 1 counts too.
+  /// The width of those ratios, (largest - smallest) / median, without the outermost fifth on either side. For the
+  /// baseline, which is measured against itself, how far their median is from 1 counts too.
   [[nodiscard]] double own_noise() const;
   /// By role, in the order te, transformer, vae, none.
   [[nodiscard]] std::vector<LeverRole> roles() const;

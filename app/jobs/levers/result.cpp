@@ -18,6 +18,13 @@ double width_of(const std::vector<double>& values) {
   return (*most - *least) / middle;
 }
 
+/// The same without the outermost fifth on either side: one hiccup of the machine in five repetitions is none of it.
+double trimmed_width_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto out = static_cast<std::ptrdiff_t>(values.size() / 5);
+  return width_of({values.begin() + out, values.end() - out});
+}
+
 std::vector<double> ratios_of(const LeverMeasure& measure) {
   std::vector<double> ratios;
   const std::size_t pairs = std::min(measure.seconds.size(), measure.baseline_seconds.size());
@@ -55,7 +62,7 @@ double LeverRow::relative_time() const {
 
 double LeverRow::own_noise() const {
   const std::vector<double> ratios = ratios_of(measure);
-  const double width = width_of(ratios);
+  const double width = trimmed_width_of(ratios);
   return variant.group == LeverGroup::baseline ? std::max(width, std::abs(median_of(ratios) - 1.0)) : width;
 }
 

@@ -15,9 +15,8 @@
 namespace attn::app {
 namespace {
 
-/// Calls shorter than this are repeated inside one repetition, as the clock and a switch of threads would be all of it.
-constexpr double kShortest = 2e-3;
-constexpr int kMostAtOnce = 64;
+/// Calls in one repetition, at most.
+constexpr int kMostAtOnce = 256;
 
 /// One kind of call under one budget: what is computed once and counted often.
 struct Unit {
@@ -110,7 +109,9 @@ class ScheduleLevers final : public LeverJob {
   [[nodiscard]] std::vector<LeverCall> calls(const Target& target) const override {
     std::vector<LeverCall> all;
     for (const DistinctCall& one : schedule_.distinct) {
-      if (one.times > 0) all.push_back({placed(target, one.call), one.role, one.times});
+      if (one.times == 0) continue;
+      const AttentionCall call = placed(target, one.call);
+      all.push_back({call, one.role, one.times, write_call({call, one.role, 0, 0, one.hidden_keys})});
     }
     return all;
   }
@@ -220,7 +221,7 @@ class ScheduleLevers final : public LeverJob {
   [[nodiscard]] static Expected<void> time_unit(const Unit& unit, Side& exact, Side& tried, const Timed& calls,
                                                 const LeverRepeat& how, LeverMeasure& measure, LeverRoute& route) {
     const int at_once =
-        std::clamp(static_cast<int>(kShortest / std::max(calls.warm, kShortest / kMostAtOnce)), 1, kMostAtOnce);
+        static_cast<int>(std::clamp(how.shortest / std::max(calls.warm, 1e-9), 1.0, double{kMostAtOnce}));
     std::vector<double> seconds;
     std::vector<double> baseline;
     for (int i = 0; i < how.repeat; ++i) {

@@ -123,7 +123,7 @@ class ShapesLevers final : public LeverJob {
     std::vector<LeverCall> all;
     const Device device = target.is_cpu() ? Device::cpu() : Device::accel();
     for (const PlannedCall& planned : planned_calls(settings_, model_->config(), device)) {
-      all.push_back({planned.call, planned.role, 0});
+      all.push_back({planned.call, planned.role, 0, write_call({planned.call, planned.role, 0, 0, 0})});
     }
     return all;
   }
