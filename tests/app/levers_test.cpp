@@ -374,8 +374,8 @@ class LeversTest : public QObject {
       for (const LeverRow& row : a.rows) {
         if (row.state != LeverState::measured) continue;
         const LeverRow& other = *b.find(row.variant.name);
-        const double noise = std::max(a.noise(row), b.noise(other));
-        QVERIFY(noise >= kLeastNoise && (unrest == 0.0 || noise > unrest / 2.0));
+        const double noise = a.noise(row) + b.noise(other);
+        QVERIFY(noise >= 2 * kLeastNoise && (unrest == 0.0 || noise > unrest));
         QVERIFY2(std::abs(row.relative_time() / other.relative_time() - 1.0) <= noise, row.variant.name.c_str());
         QCOMPARE(row.measure.hash, other.measure.hash);
         QCOMPARE(row.worst_relative_l1(), other.worst_relative_l1());

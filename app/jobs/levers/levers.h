@@ -54,8 +54,9 @@ struct LeverRow {
   /// Time as a share of the baseline's: the median over the repetitions of variant / baseline, each measured next to
   /// the other, so that a machine that slows down meanwhile does not count. 0.5: twice as fast; 1 for the baseline.
   [[nodiscard]] double relative_time() const;
-  /// The width of those ratios, (largest - smallest) / median, without the outermost fifth on either side. For the
-  /// baseline, which is measured against itself, how far their median is from 1 counts too.
+  /// The width of those ratios, (largest - smallest) / median. For the baseline, which is measured against itself: how
+  /// far their median is from 1, or the width without the outermost fifth on either side where that is more, as its
+  /// noise counts for every row and one hiccup of the machine should not.
   [[nodiscard]] double own_noise() const;
   /// By role, in the order te, transformer, vae, none.
   [[nodiscard]] std::vector<LeverRole> roles() const;
@@ -91,8 +92,8 @@ struct LeverResult {
 
   [[nodiscard]] const LeverRow* find(std::string_view name) const noexcept;
   [[nodiscard]] const LeverRow* baseline() const noexcept { return find("baseline"); }
-  /// What relative_time() of a row, or two of them of two probes, may differ by without meaning anything: the largest
-  /// of its own noise, the baseline's and kLeastNoise.
+  /// How far relative_time() of a row may be off, as a share of it: the largest of its own noise, the baseline's and
+  /// kLeastNoise. Two probes of one job agree where they differ by no more than both their noises together.
   [[nodiscard]] double noise(const LeverRow& row) const;
   /// Variants that have no row yet.
   [[nodiscard]] std::size_t missing() const;

@@ -62,8 +62,8 @@ double LeverRow::relative_time() const {
 
 double LeverRow::own_noise() const {
   const std::vector<double> ratios = ratios_of(measure);
-  const double width = trimmed_width_of(ratios);
-  return variant.group == LeverGroup::baseline ? std::max(width, std::abs(median_of(ratios) - 1.0)) : width;
+  if (variant.group != LeverGroup::baseline) return width_of(ratios);
+  return std::max(trimmed_width_of(ratios), std::abs(median_of(ratios) - 1.0));
 }
 
 std::vector<LeverRole> LeverRow::roles() const {
