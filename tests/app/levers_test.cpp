@@ -3,6 +3,7 @@
 #include "app/jobs/levers/levers.h"
 #include "app/jobs/compare/compare.h"
 #include "app/jobs/levers/bits_hash.h"
+#include "app/jobs/levers/host_memory.h"
 #include "app/jobs/profile/profile_job.h"
 #include "app/jobs/targets/targets.h"
 #include "app/jobs/tensors/generated.h"
@@ -323,6 +324,25 @@ class LeversTest : public QObject {
     QCOMPARE(after->find("backend:flex")->measure.hash, alone.find("backend:flex")->measure.hash);
     QCOMPARE(after->baseline()->measure.hash, alone.baseline()->measure.hash);
     QVERIFY(!engine->job_running());
+  }
+
+  void a_variant_that_fails_holds_nothing_afterwards() {
+    const auto engine = engine_on("rtx-3090");
+    const auto job = job_of("q[1,8,4096,64] fp32");
+    const auto variants = variants_of(*engine, {"dispatcher:flash"});
+    const std::int64_t tensors = 4 * (1 * 8 * 4096 * 64) * 4;
+    const auto fail_once = [&] {
+      LeverRun run{.variants = variants, .repeat = 1, .before = attn::test::finished_baseline(*job, *engine, 1)};
+      QCOMPARE(measure_levers(*job, *engine, run)->find("dispatcher:flash")->state, LeverState::failed);
+    };
+    fail_once();
+    const HostPeak peak;
+    for (int i = 0; i < 8; ++i) fail_once();
+    if (peak.grown()) QVERIFY2(*peak.grown() < 3 * tensors, std::to_string(*peak.grown()).c_str());
+    // A real one is seen, so the line above can fail.
+    const HostPeak other;
+    const HostBuffer held(static_cast<std::size_t>(4 * tensors));
+    if (other.grown()) QVERIFY(*other.grown() > 3 * tensors && held.size() > 0);
   }
 
   void a_call_that_does_not_fit_fails_alone() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/levers/machine.h"
 
+#include "app/jobs/exchange/exchange.h"
 #include "app/jobs/targets/targets.h"
-#include "core/exchange/formats.h"
 
 #include <thread>
 
@@ -15,11 +15,9 @@ std::string machine_kind() {
 }
 
 std::string settings_text(const Engine& engine) {
-  ProductionSettings settings{engine.specs(), engine.values(), engine.attention(), engine.quarantine()};
-  settings.attention.dispatcher.clear();
   ExportOptions options;
   options.target = engine.target().name;
-  const auto made = (*find_exchange_format("profile"))->write(settings, options);
+  const auto made = (*find_exchange_format("profile"))->write(production_settings(engine), options);
   return made ? made->text : std::string();
 }
 
