@@ -12,7 +12,6 @@
 #include "backends/simd/tile_softmax-inl.h"
 #include "backends/simd/tile_task.h"
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -206,7 +205,8 @@ class AttentionPass {
   }
 
   /// A mask's rows lie far apart and each is read once per tile, so that no prefetcher sees them come, and a large mask
-  /// comes from memory for every head. Asked for while the scores are multiplied, it arrives in time.
+  /// comes from memory for every head. Asked for while the scores are multiplied, it arrives in time: in the second
+  /// cache, because rows a power of two apart share the few places of the first.
   void FetchMask(std::int64_t key, std::int64_t keys, std::int64_t row, std::int64_t rows) const {
     const TensorView& mask = *t_.call.attn_mask;
     if (mask.size(-1) == 1 || mask.step(-1) != 1 || (mask.size(-2) == 1 && row > 0)) return;
@@ -214,7 +214,7 @@ class AttentionPass {
     const auto* base = static_cast<const char*>(mask.data);
     for (std::int64_t r = 0; r < rows; ++r) {
       const char* at = base + (MaskRow(row + r) + key) * bytes;
-      for (const char* end = at + keys * bytes; at < end; at += kCacheLine) hwy::Prefetch(at);
+      for (const char* end = at + keys * bytes; at < end; at += kCacheLine) __builtin_prefetch(at, 0, 2);
     }
   }
 
@@ -292,23 +292,27 @@ class AttentionPass {
         [&](float score, std::int64_t j) { return allowed[j] != 0 ? score : kNone; });
   }
 
+  /// In the pass that every row takes only what most rows need: a sum. A row of which nothing is left may still hold
+  /// keys that are allowed, with a bias so low that the sum overflowed; they are looked for then.
   static float AddBias(const float* bias, std::int64_t count, float* scores) {
     const DF d;
-    const VF lowest = hn::Set(d, std::numeric_limits<float>::lowest());
-    const VF none = hn::Set(d, kNone);
     const VF to_base_two = hn::Set(d, kLog2E);
+    const float largest = Rewrite(
+        count, scores, [&](VF score, std::int64_t j) { return hn::MulAdd(hn::LoadU(d, bias + j), to_base_two, score); },
+        [&](float score, std::int64_t j) { return std::fma(bias[j], kLog2E, score); });
+    if (largest != kNone) return largest;
+    constexpr float kLowest = std::numeric_limits<float>::lowest();
+    const VF lowest = hn::Set(d, kLowest);
+    const VF none = hn::Set(d, kNone);
     return Rewrite(
         count, scores,
-        [&](VF score, std::int64_t j) {
-          const VF added = hn::LoadU(d, bias + j);
-          const VF sum = hn::Max(lowest, hn::MulAdd(added, to_base_two, score));
-          return hn::IfThenElse(hn::Eq(added, none), none, sum);
+        [&](VF sum, std::int64_t j) {
+          const VF left = hn::IfThenElse(hn::Eq(hn::LoadU(d, bias + j), none), none, lowest);
+          return hn::IfThenElse(hn::Eq(sum, sum), left, sum);  // what is no number stays so
         },
-        [&](float score, std::int64_t j) {
-          constexpr float kLowest = std::numeric_limits<float>::lowest();
-          const float sum = LargerOf(kLowest, std::fma(bias[j], kLog2E, score));
-          return bias[j] == kNone ? kNone : sum;
-        });
+        [&](float sum, std::int64_t j) { return sum != sum         ? sum
+                                                : bias[j] == kNone ? kNone
+                                                                   : kLowest; });
   }
 
   /// Whether a tile has any allowed pair. Rows that the mask repeats are looked at once.

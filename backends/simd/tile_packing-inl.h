@@ -78,6 +78,10 @@ HWY_INLINE void WidenRow(const Half* from, std::int64_t count, float factor, flo
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) hn::StoreU(hn::Mul(scale, Widen(from + i)), d, to + i);
   if (i == count) return;
+  if (count >= kLanes) {  // a vector that ends with the row: some elements twice, and no copy of odd length
+    i = count - kLanes;
+    return hn::StoreU(hn::Mul(scale, Widen(from + i)), d, to + i);
+  }
   HWY_ALIGN Half rest[HWY_LANES(float)] = {};
   HWY_ALIGN float wide[HWY_LANES(float)];
   std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(Half));
@@ -92,6 +96,7 @@ HWY_INLINE void NarrowRow(const float* from, std::int64_t count, Half* to) {
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) Narrow(hn::LoadU(d, from + i), to + i);
   if (i == count) return;
+  if (count >= kLanes) return Narrow(hn::LoadU(d, from + count - kLanes), to + count - kLanes);
   HWY_ALIGN float rest[HWY_LANES(float)] = {};
   HWY_ALIGN Half narrow[HWY_LANES(float)];
   std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(float));
