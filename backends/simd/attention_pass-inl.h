@@ -357,6 +357,24 @@ HWY_INLINE void SoftenInPlace(const TileTask& t, const TileKeys& keys, std::int6
                                             t.row_maximum + row + in_tile, t.row_sum + row + in_tile);
 }
 
+/// to[i] = sums[i] / divisor, as float, binary16 or bfloat16, for a row of one vector or more.
+template <class Element>
+HWY_INLINE void StoreQuotients(const float* sums, float divisor, std::int64_t width, Element* HWY_RESTRICT to) {
+  const DF d;
+  const VF by = hn::Set(d, divisor);
+  const auto store = [&](std::int64_t i) {
+    const VF quotient = hn::Div(hn::LoadU(d, sums + i), by);
+    if constexpr (std::is_same_v<Element, float>) {
+      hn::StoreU(quotient, d, to + i);
+    } else {
+      Narrow(quotient, to + i);
+    }
+  };
+  std::int64_t i = 0;
+  for (; i + kLanes <= width; i += kLanes) store(i);
+  if (i < width) store(width - kLanes);  // ends with the row: some elements twice
+}
+
 /// Stores the rows of a task in the output's dtype.
 HWY_INLINE void StoreRows(const TileTask& t, const float* sums, std::int64_t step) {
   const TensorView& out = t.call.output;

@@ -153,10 +153,7 @@ class ExactOperands {
 
   void AddValues(const TileKeys& keys, std::int64_t row, std::int64_t rows) { values_.Add(keys, row, rows, s_.sums); }
 
-  void Finish() const {
-    NormaliseRows(t_, t_.sizes.value_dim, s_.sums, value_step_);
-    StoreRows(t_, s_.sums, value_step_);
-  }
+  void Finish() const { StoreNormalisedRows(t_, s_.sums, value_step_); }
 
  private:
   const TileTask& t_;

@@ -85,6 +85,27 @@ HWY_INLINE void NormaliseRows(const TileTask& t, std::int64_t channels, float* s
   }
 }
 
+/// NormaliseRows and StoreRows in one pass where the output's rows allow it: the conversion hides behind the quotient.
+HWY_INLINE void StoreNormalisedRows(const TileTask& t, float* sums, std::int64_t step) {
+  const TensorView& out = t.call.output;
+  const std::int64_t width = t.sizes.value_dim;
+  const auto rows_of = [&](auto* data) {
+    using Element = std::remove_pointer_t<decltype(data)>;
+    Element* to = data + head_offset(out, t.batch, t.head) + t.first_row * out.step(-2);
+    for (std::int64_t r = 0; r < t.rows; ++r, to += out.step(-2), sums += step) {
+      // Without any key the sums are zeros, or no numbers where values are none.
+      if (t.row_sum[r] == 0.0F) std::fill_n(sums, width, 0.0F);
+      StoreQuotients(sums, t.row_sum[r] == 0.0F ? 1.0F : t.row_sum[r], width, to);
+    }
+  };
+  const bool plain = out.step(-1) == 1 && width >= kLanes;
+  if (plain && out.dtype == DType::float32) return rows_of(static_cast<float*>(out.data));
+  if (plain && out.dtype == DType::float16) return rows_of(static_cast<hwy::float16_t*>(out.data));
+  if (plain && out.dtype == DType::bfloat16) return rows_of(static_cast<hwy::bfloat16_t*>(out.data));
+  NormaliseRows(t, width, sums, step);
+  StoreRows(t, sums, step);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace attn
 HWY_AFTER_NAMESPACE();
