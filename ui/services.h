@@ -107,6 +107,7 @@ class TargetList {
 };
 
 class LogFeed;
+class PlatformService;
 class PolicyService;
 class SparseService;
 
@@ -121,6 +122,7 @@ struct Services {
   SparseService& sparse;
   PreviewService& pictures;
   PolicyService& policy;
+  PlatformService& platform;
 };
 
 }  // namespace attn::ui

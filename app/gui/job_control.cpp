@@ -3,7 +3,6 @@
 
 #include "app/gui/preview_service.h"
 #include "app/jobs/profile/profile_job.h"
-#include "app/jobs/profile/schedule.h"
 #include "trace/collector.h"
 #include "ui/format/format.h"
 
@@ -125,16 +124,23 @@ GuiJobControl::~GuiJobControl() = default;
 
 Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
   if (request.model == GuiPreviewService::model_id()) return draw(request);
-  const Expected<const Profile*> profile = library_.find(ui::utf8_of(request.model));
-  if (!profile) return fail(profile.error());
-  ProfileInputs inputs;
-  for (const auto& [key, value] : request.inputs) inputs[ui::utf8_of(key)] = value;
-  Expected<CallSchedule> schedule = make_schedule(**profile, inputs);
+  Expected<CallSchedule> schedule = schedule_of(request);
   if (!schedule) return fail(schedule.error());
   ui::RunFacts facts = facts_of(*schedule);
   Expected<void> started = start(make_schedule_job(std::move(*schedule), compute_of(request.work), 0));
   if (started) last_run_ = std::move(facts);
   return started;
+}
+
+Expected<CallSchedule> GuiJobControl::schedule_of(const ui::RunRequest& request) const {
+  if (request.model == GuiPreviewService::model_id()) {
+    return fail("the bundled model draws and has no planned calls; choose another model");
+  }
+  const Expected<const Profile*> profile = library_.find(ui::utf8_of(request.model));
+  if (!profile) return fail(profile.error());
+  ProfileInputs inputs;
+  for (const auto& [key, value] : request.inputs) inputs[ui::utf8_of(key)] = value;
+  return make_schedule(**profile, inputs);
 }
 
 Expected<void> GuiJobControl::draw(const ui::RunRequest& request) {

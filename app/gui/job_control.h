@@ -3,6 +3,7 @@
 
 #include "app/jobs/job_runner.h"
 #include "app/jobs/profile/profile.h"
+#include "app/jobs/profile/schedule.h"
 #include "ui/link/postbox.h"
 #include "ui/services.h"
 #include "ui/sparse/sparse_service.h"
@@ -41,6 +42,8 @@ class GuiJobControl final : public ui::JobControl {
   [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job, const Showing& showing);
   [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job) { return start(std::move(job), Showing()); }
 
+  /// The calls of a workload. Error: an unknown model, inputs that it does not have, or the model that draws.
+  [[nodiscard]] Expected<CallSchedule> schedule_of(const ui::RunRequest& request) const;
   [[nodiscard]] const ProfileLibrary& library() const noexcept { return library_; }
   [[nodiscard]] const GuiPreviewService& pictures() const noexcept { return pictures_; }
   /// What the last run() published.

@@ -52,7 +52,8 @@ Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target
       policy_(engine_),
       pictures_(engine_, model),
       jobs_(std::move(library), engine_, pictures_, selections_, collector_),
-      sparse_(engine_, jobs_, collector_, selections_) {
+      sparse_(engine_, jobs_, collector_, selections_),
+      platform_(engine_, jobs_) {
   trace_.watch(&collector_);
   QObject::connect(&jobs_, &GuiJobControl::run_begins, &jobs_, [this] { selections_.clear(); });
   rebuild_watch_ = engine_.subscribe([this](const EngineEvent& event) {
@@ -66,7 +67,7 @@ Workbench::~Workbench() {
 }
 
 ui::Services Workbench::services() {
-  return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_, policy_};
+  return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_, policy_, platform_};
 }
 
 }  // namespace attn::app

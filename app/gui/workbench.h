@@ -3,6 +3,7 @@
 
 #include "app/gui/export_service.h"
 #include "app/gui/job_control.h"
+#include "app/gui/platform_service.h"
 #include "app/gui/policy_service.h"
 #include "app/gui/preview_service.h"
 #include "app/gui/selection_keeper.h"
@@ -62,6 +63,7 @@ class Workbench {
   GuiPreviewService pictures_;
   GuiJobControl jobs_;
   GuiSparseService sparse_;
+  GuiPlatformService platform_;
 };
 
 }  // namespace attn::app

@@ -57,7 +57,7 @@ TinyCall tiny_call_on(const Registry& registry, const Target& target) {
 std::vector<KernelRow> kernel_rows(const OptionList& switches, const KernelProbe& probe) {
   std::vector<KernelRow> rows;
   for (const Switch& one : kSwitches) {
-    KernelRow row{one.kernel, one.name.empty(), Support::unknown, {}};
+    KernelRow row{one.kernel, one.name.empty(), Support::unknown, {}, one.name};
     for (const std::string& ticked : switches) {
       row.switched_on = row.switched_on || ticked == one.name || ticked == std::string(one.name) + " attention";
     }

@@ -16,6 +16,7 @@ struct KernelRow {
   bool switched_on = false;
   Support runs = Support::unknown;
   std::string reason;
+  std::string_view option{};  ///< its name in `sdp_options`; empty: there is no switch
 };
 /// One row per kernel, for a page that shows both. cudnn has no switch of its own and counts as on.
 [[nodiscard]] std::vector<KernelRow> kernel_rows(const OptionList& switches, const KernelProbe& probe);

@@ -6,6 +6,7 @@
 #include "ui/control_panel/target_selector.h"
 #include "ui/control_panel/value_rows.h"
 #include "ui/format/format.h"
+#include "ui/platform/platform_page.h"
 #include "ui/policy/policy_rows.h"
 #include "ui/sparse/exclusions_row.h"
 #include "ui/sparse/sparse_extras.h"
@@ -254,6 +255,26 @@ void ControlPanel::show_refusal(const QString&, const QString& sentence) {
 void ControlPanel::focus_search() {
   search_->setFocus(Qt::ShortcutFocusReason);
   search_->selectAll();
+}
+
+void ControlPanel::search_for(const QString& letters) {
+  search_->setText(letters);
+  focus_search();
+}
+
+void ControlPanel::show_kernels(const std::vector<KernelRow>& kernels) {
+  for (Group& group : groups_) {
+    for (OptionRow* row : group.rows) {
+      if (row->key() != keys::kernels) continue;
+      auto* choice = static_cast<ChoiceRow*>(row);
+      for (const KernelRow& kernel : kernels) {
+        if (kernel.option.empty() || kernel.option != choice->choice()) continue;
+        const RunsText runs = runs_text(kernel.runs);
+        const bool claims = kernel.runs != Support::unknown;
+        choice->show_note(claims ? runs.words : QString(), runs.look, text_of(kernel.reason));
+      }
+    }
+  }
 }
 
 void ControlPanel::save(QSettings& settings) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/policy/target_probe.h"
 #include "ui/link/engine_link.h"
 #include "ui/services.h"
 #include "ui/theme/theme.h"
@@ -32,6 +33,10 @@ class ControlPanel final : public QWidget {
                const Theme& theme, QWidget* parent = nullptr);
 
   void focus_search();
+  /// Narrows the list to options that have these letters.
+  void search_for(const QString& letters);
+  /// What a probe found about the kernels behind the flags, beside their boxes.
+  void show_kernels(const std::vector<KernelRow>& kernels);
   /// Which sections are open.
   void save(QSettings& settings) const;
   void restore(const QSettings& settings);

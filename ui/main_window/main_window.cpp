@@ -12,6 +12,7 @@
 #include "ui/log/log_panel.h"
 #include "ui/main_window/status_line.h"
 #include "ui/panel/panel_title.h"
+#include "ui/platform/platform_page.h"
 #include "ui/preview/picture_form.h"
 #include "ui/preview/preview_panel.h"
 #include "ui/route_table/route_panel.h"
@@ -152,6 +153,12 @@ void MainWindow::make_docks() {
   route_dock_ = make_dock("explain_dock", tr("Explain, block mask and preview"), route_pages, route_title,
                           Qt::RightDockWidgetArea);
 
+  platform_ = new PlatformPage(services_.platform, theme_, this);
+  auto* platform_title = new PanelTitle(tr("Platform"), theme_, this);
+  platform_dock_ = make_dock("platform_dock", tr("Platform"), platform_, platform_title, Qt::RightDockWidgetArea);
+  docks_.pop_back();  // shown when somebody asks for it
+  setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
+
   log_ = new LogPanel(services_.log, theme_, this);
   auto* log_title = new PanelTitle(tr("Trace log"), theme_, this);
   QTabBar* tabs = log_title->use_tabs({tr("Trace log"), tr("Problems")});
@@ -244,6 +251,7 @@ void MainWindow::make_menus() {
 
   QMenu* view = menuBar()->addMenu(tr("&View"));
   for (QDockWidget* dock : docks_) view->addAction(dock->toggleViewAction());
+  add(view, tr("Plat&form"), QKeySequence(tr("Ctrl+Shift+M")), [this] { show_platform(); });
   add(view, tr("&Block mask"), QKeySequence(tr("Ctrl+M")), [this] { show_block_mask(); });
   add(view, tr("&Preview"), QKeySequence(tr("Ctrl+Shift+P")), [this] { show_preview(); });
   add(view, tr("Budget &sweep"), QKeySequence(tr("Ctrl+Shift+S")), [this] { show_sweep(); });
@@ -289,8 +297,18 @@ void MainWindow::connect_panels() {
   const RunRequest request = workload_->request();
   const auto steps = request.inputs.find("steps");
   workload(request.model, steps == request.inputs.end() ? 0 : static_cast<int>(steps->second));
+  connect_platform();
   stop_->setEnabled(false);
   connect_preview();
+}
+
+void MainWindow::connect_platform() {
+  const auto tell = [this] { services_.platform.set_workload(workload_->request()); };
+  connect(workload_, &WorkloadPanel::workload_changed, this, tell);
+  tell();
+  connect(&services_.platform, &PlatformService::changed, control_,
+          [this] { control_->show_kernels(services_.platform.state().kernels); });
+  connect(platform_, &PlatformPage::override_wanted, control_, &ControlPanel::search_for);
 }
 
 void MainWindow::connect_preview() {
@@ -388,6 +406,8 @@ void MainWindow::arrange(QSize size) {
   addDockWidget(Qt::LeftDockWidgetArea, docks_[0]);
   addDockWidget(Qt::RightDockWidgetArea, docks_[1]);
   addDockWidget(Qt::BottomDockWidgetArea, docks_[2]);
+  platform_dock_->setFloating(false);
+  platform_dock_->hide();
   // A fifth of the width each, within what their contents need and what they can use.
   const int left = std::clamp(size.width() / 5, 308, 318);
   const int right = std::clamp(size.width() * 9 / 40, 336, 356);
@@ -408,6 +428,13 @@ void MainWindow::show_preview() {
   route_dock_->show();
   route_dock_->raise();
   route_tabs_->setCurrentIndex(2);
+}
+
+void MainWindow::show_platform() {
+  if (platform_dock_->isHidden()) platform_dock_->setFloating(false);
+  tabifyDockWidget(route_dock_, platform_dock_);
+  platform_dock_->show();
+  platform_dock_->raise();
 }
 
 void MainWindow::show_sweep() { charts_->setCurrentIndex(1); }

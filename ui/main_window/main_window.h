@@ -26,6 +26,7 @@ class ExportDialog;
 class ImportDialog;
 class LogPanel;
 class PanelTitle;
+class PlatformPage;
 class PreviewPanel;
 class RoutePanel;
 class StatusLine;
@@ -55,6 +56,7 @@ class MainWindow final : public QMainWindow {
   void show_block_mask();
   void show_preview();
   void show_sweep();
+  void show_platform();
   /// The default arrangement for a window of this size.
   void arrange(QSize size);
   /// Opens the dialog, or brings it to the front.
@@ -76,6 +78,7 @@ class MainWindow final : public QMainWindow {
   void make_menus();
   void make_theme_menu(QMenu* menu);
   void connect_panels();
+  void connect_platform();
   void connect_preview();
   void take_picture_settings(const MadePicture& made);
   void take_run();
@@ -107,6 +110,8 @@ class MainWindow final : public QMainWindow {
   QTabBar* charts_ = nullptr;
   QTabBar* route_tabs_ = nullptr;
   QDockWidget* route_dock_ = nullptr;
+  PlatformPage* platform_ = nullptr;
+  QDockWidget* platform_dock_ = nullptr;
   LogPanel* log_ = nullptr;
   StatusLine* status_ = nullptr;
   QSplitter* center_ = nullptr;

@@ -6,10 +6,12 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QStyledItemDelegate>
 #include <QTextLayout>
 #include <QtMath>
 #include <algorithm>
+#include <numeric>
 
 namespace attn::ui {
 
@@ -191,24 +193,47 @@ void FactTable::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
+std::vector<int> FactTable::wishes() const {
+  std::vector<int> widths;
+  for (int column = 0; column < model_.columnCount(); ++column) {
+    const int heading = horizontalHeader()->sectionSizeHint(column);
+    widths.push_back(std::max(heading, model_.rowCount() == 0 ? 0 : sizeHintForColumn(column)));
+  }
+  return widths;
+}
+
+int FactTable::longest_word(int column) const {
+  int longest = horizontalHeader()->sectionSizeHint(column);
+  for (const FactRow& row : model_.rows()) {
+    if (static_cast<std::size_t>(column) >= row.size()) continue;
+    const Fact& fact = row[static_cast<std::size_t>(column)];
+    QFont font = this->font();
+    if (fact.strong) font.setWeight(QFont::DemiBold);
+    const QFontMetrics metrics(font);
+    for (const QString& word : fact.text.split(QRegularExpression("\\s"))) {
+      longest = std::max(longest, metrics.horizontalAdvance(word) + left_margin(column) + kMarginX + 4);
+    }
+  }
+  return longest;
+}
+
 void FactTable::fit() {
   const int columns = model_.columnCount();
   const int room = viewport()->width();
-  std::vector<int> widths;
-  int wished = 0;
-  for (int column = 0; column < columns; ++column) {
-    const int heading = horizontalHeader()->sectionSizeHint(column);
-    widths.push_back(std::max(heading, model_.rowCount() == 0 ? 0 : sizeHintForColumn(column)));
-    wished += widths.back();
-  }
-  // Short columns have what they wish; those that wish more than their share divide the rest by their wishes.
+  std::vector<int> widths = wishes();
+  const int wished = std::accumulate(widths.begin(), widths.end(), 0);
+  // Short columns have what they wish; those that wish more than their share divide the rest by their wishes, but none
+  // is narrower than its longest word.
   if (wished > room && columns > 1) {
     const int share = room / columns;
     int rest = room;
     int wide = 0;
-    for (const int width : widths) (width <= share ? rest : wide) += width <= share ? -width : width;
-    for (int& width : widths) {
-      if (width > share) width = std::max(60, static_cast<int>(static_cast<qint64>(rest) * width / wide));
+    for (const int width : widths) (width <= share ? rest : wide) += width <= share ? -width : std::min(width, room);
+    for (int column = 0; column < columns; ++column) {
+      int& width = widths[static_cast<std::size_t>(column)];
+      if (width <= share) continue;
+      const auto part = static_cast<int>(static_cast<qint64>(rest) * std::min(width, room) / wide);
+      width = std::max(part, std::min(longest_word(column), rest * 2 / 3));
     }
   }
   int left = room;

@@ -62,6 +62,8 @@ class FactTable final : public QTableView {
 
  private:
   void fit();
+  [[nodiscard]] std::vector<int> wishes() const;
+  [[nodiscard]] int longest_word(int column) const;
   [[nodiscard]] int rows_height() const;
 
   FactModel model_;

@@ -224,7 +224,7 @@ void WorkloadPanel::show_inputs() {
     row->addWidget(label);
     row->addWidget(spin);
     flow_->addWidget(cell);
-    if (input.key == "steps") connect(spin, &QDoubleSpinBox::valueChanged, this, &WorkloadPanel::tell_workload);
+    connect(spin, &QDoubleSpinBox::valueChanged, this, &WorkloadPanel::tell_workload);
     inputs_.push_back({input.key, cell, spin, input.value, is_rare(input)});
   }
   more_->setVisible(more_placed);

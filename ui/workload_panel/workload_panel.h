@@ -51,7 +51,7 @@ class WorkloadPanel final : public QWidget {
   /// Progress as facts for the status bar.
   void progressed(const attn::ui::RunProgress& progress, double calls_per_second);
   void ran(bool running);
-  /// Another model, or another number of steps.
+  /// Another model, or other inputs of it.
   void workload_changed(const QString& model, int steps);
 
  private:

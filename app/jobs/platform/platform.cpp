@@ -35,8 +35,9 @@ PackageReport unknown_report(const OptionList& overrides, const std::string& why
   PackageReport report;
   report.python = why;
   for (const PackageVersion& package : package_versions()) {
-    report.lines.push_back({&package, PackageKnown::unknown, {}, why, contains(overrides, package.label)});
+    report.lines.push_back({&package, PackageKnown::unknown, {}, why, false});
   }
+  report.link(overrides);
   return report;
 }
 
@@ -64,15 +65,20 @@ PackageReport probe_target_packages(const Target& target, const OptionList& over
   PythonModules modules(python.empty() ? "python3" : python, std::chrono::seconds(90), stop);
   const Expected<std::string> version = modules.version();
   if (!version) return unknown_report(overrides, version.error());
-  const std::vector<PackageRow> rows =
-      probe_packages([&modules](std::string_view module) { return modules.find(module); });
+  PackageReport report;
+  report.python = *version;
+  report.rows = probe_packages([&modules](std::string_view module) { return modules.find(module); });
   if (stop.stop_requested()) return unknown_report(overrides, "stopped");
-  PackageReport report{*version, {}, dead_choices(rows, overrides)};
-  for (const PackageRow& row : rows) {
-    report.lines.push_back(
-        {row.package, known_of(row.state), found_of(row), row.step, contains(overrides, row.package->label)});
+  for (const PackageRow& row : report.rows) {
+    report.lines.push_back({row.package, known_of(row.state), found_of(row), row.step, false});
   }
+  report.link(overrides);
   return report;
+}
+
+void PackageReport::link(const OptionList& overrides) {
+  for (PackageLine& line : lines) line.enabled = contains(overrides, line.package->label);
+  dead = dead_choices(rows, overrides);
 }
 
 std::string LogIncident::sentence() const {

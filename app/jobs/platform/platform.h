@@ -30,7 +30,11 @@ struct PackageLine {
 struct PackageReport {
   std::string python;  ///< "Python 3.11.2", or why there is none
   std::vector<PackageLine> lines;
+  std::vector<PackageRow> rows;  ///< empty where nobody could look
   std::vector<DeadChoice> dead;  ///< overrides that are switched on and that no version serves; they stay on
+
+  /// Other overrides are switched on now.
+  void link(const OptionList& overrides);
 };
 
 /// Looks for every version in `python` (a program in PATH or a path; empty: python3 where the target is in this
