@@ -5,8 +5,9 @@ namespace attn::app {
 
 QString usage() {
   return QStringLiteral(
-      "attnscope [--theme light|dark]\n"
-      "    Opens the window.\n"
+      "attnscope [--settings FILE] [--theme light|dark]\n"
+      "    Opens the window, with the settings of a config.json, a profile or another format. The file is only read;\n"
+      "    defaults stand in for values that do not hold, and the window says so.\n"
       "attnscope --screenshots DIR [--theme light|dark] [--scale N]\n"
       "    Runs the main job in a window without a display and writes PNGs of it to DIR:\n"
       "    both themes at scales 1 and 2 unless one is named.\n"
@@ -26,7 +27,7 @@ std::optional<Arguments> parse_arguments(const QStringList& words, QString& erro
       arguments.version = true;
       continue;
     }
-    if (word != "--screenshots" && word != "--theme" && word != "--scale") {
+    if (word != "--settings" && word != "--screenshots" && word != "--theme" && word != "--scale") {
       error = QStringLiteral("unknown argument %1; attnscope --help lists them").arg(word);
       return std::nullopt;
     }
@@ -35,7 +36,9 @@ std::optional<Arguments> parse_arguments(const QStringList& words, QString& erro
       return std::nullopt;
     }
     const QString& value = words[++i];
-    if (word == "--screenshots") {
+    if (word == "--settings") {
+      arguments.settings = value;
+    } else if (word == "--screenshots") {
       arguments.screenshots = value;
     } else if (word == "--theme") {
       if (value != "light" && value != "dark") {

@@ -9,6 +9,7 @@ namespace attn::app {
 
 /// What attnscope was started with.
 struct Arguments {
+  QString settings;              ///< file of any format to take the settings from
   QString screenshots;           ///< folder to write PNGs to instead of opening a window
   std::optional<QString> theme;  ///< "light" or "dark"
   std::optional<int> scale;      ///< 1 to 4

@@ -3,6 +3,7 @@
 // have to be known by then.
 #include "app/gui/arguments.h"
 #include "app/gui/screenshots.h"
+#include "app/gui/stored_settings.h"
 #include "app/gui/workbench.h"
 #include "ui/main_window/main_window.h"
 
@@ -50,10 +51,13 @@ int window(int argc, char** argv, const Arguments& arguments) {
     QMessageBox::critical(nullptr, "Attnscope", QString::fromStdString(bench.error()));
     return 1;
   }
+  attn::ui::StoredReport stored;
+  if (!arguments.settings.isEmpty()) stored = attn::app::open_stored_settings((*bench)->engine(), arguments.settings);
   attn::ui::MainWindow main_window((*bench)->services(), theme, std::make_unique<QSettings>());
   if (arguments.theme) {
     theme.choose(*arguments.theme == "dark" ? attn::ui::ThemeChoice::dark : attn::ui::ThemeChoice::light);
   }
+  main_window.show_stored(stored);
   main_window.show();
   return QApplication::exec();
 }

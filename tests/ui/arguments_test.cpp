@@ -21,6 +21,7 @@ class ArgumentsTest : public QObject {
     QCOMPARE(*all->theme, QString("dark"));
     QCOMPARE(*all->scale, 2);
     QVERIFY(app::parse_arguments({}, error)->screenshots.isEmpty());
+    QCOMPARE(app::parse_arguments({"--settings", "config.json"}, error)->settings, QString("config.json"));
     QVERIFY(app::parse_arguments({"--help"}, error)->help);
     QVERIFY(error.isEmpty());
   }
@@ -30,6 +31,7 @@ class ArgumentsTest : public QObject {
     QTest::addColumn<QString>("names");
     QTest::newRow("unknown") << QStringList{"--fast"} << "--fast";
     QTest::newRow("no value") << QStringList{"--theme"} << "--theme";
+    QTest::newRow("no file") << QStringList{"--settings"} << "--settings";
     QTest::newRow("no theme") << QStringList{"--theme", "pink"} << "pink";
     QTest::newRow("no number") << QStringList{"--scale", "big"} << "big";
     QTest::newRow("zero") << QStringList{"--scale", "0"} << "0";

@@ -18,6 +18,7 @@
 #include "ui/route_table/route_panel.h"
 #include "ui/sparse/sweep_page.h"
 #include "ui/step_chart/step_chart.h"
+#include "ui/stored/stored_banner.h"
 #include "ui/workload_panel/workload_panel.h"
 
 #include <QActionGroup>
@@ -87,6 +88,8 @@ void MainWindow::make_center() {
   center_->addWidget(routes_);
   center_->setStretchFactor(0, 1);
   center_->setStretchFactor(1, 2);
+  stored_ = new StoredBanner(theme_, center);
+  column->addWidget(stored_);
   column->addWidget(workload_);
   column->addWidget(center_, 1);
   setCentralWidget(center);
@@ -429,6 +432,8 @@ void MainWindow::show_preview() {
   route_dock_->raise();
   route_tabs_->setCurrentIndex(2);
 }
+
+void MainWindow::show_stored(const StoredReport& report) { stored_->show_report(report); }
 
 void MainWindow::show_platform() {
   if (platform_dock_->isHidden()) platform_dock_->setFloating(false);

@@ -5,6 +5,7 @@
 #include "ui/selection/selection.h"
 #include "ui/services.h"
 #include "ui/sparse/sparse_context.h"
+#include "ui/stored/stored_report.h"
 #include "ui/theme/theme.h"
 
 #include <QMainWindow>
@@ -31,6 +32,7 @@ class PreviewPanel;
 class RoutePanel;
 class StatusLine;
 class StepChart;
+class StoredBanner;
 class SweepPage;
 class WorkloadPanel;
 
@@ -57,6 +59,8 @@ class MainWindow final : public QMainWindow {
   void show_preview();
   void show_sweep();
   void show_platform();
+  /// What became of the settings file that the window was opened with.
+  void show_stored(const StoredReport& report);
   /// The default arrangement for a window of this size.
   void arrange(QSize size);
   /// Opens the dialog, or brings it to the front.
@@ -111,6 +115,7 @@ class MainWindow final : public QMainWindow {
   QTabBar* route_tabs_ = nullptr;
   QDockWidget* route_dock_ = nullptr;
   PlatformPage* platform_ = nullptr;
+  StoredBanner* stored_ = nullptr;
   QDockWidget* platform_dock_ = nullptr;
   LogPanel* log_ = nullptr;
   StatusLine* status_ = nullptr;
