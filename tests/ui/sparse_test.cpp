@@ -403,7 +403,7 @@ class SparseTest : public QObject {
     const SparseWindow b(*theme_);
     small_run(b);
     const qint64 calls = b.bench->services().trace.snapshot().calls;
-    b.find<QTabBar>("chart_tabs")->setCurrentIndex(1);
+    b.find<QTabBar>("chart_tabs")->setCurrentIndex(2);
     auto* run = b.find<QPushButton>("sweep_run");
     QTRY_VERIFY(run->isEnabled());
     b.click(run);
@@ -429,7 +429,7 @@ class SparseTest : public QObject {
   void a_sweep_is_stopped_and_keeps_what_it_has() {
     const SparseWindow b(*theme_);
     b.select("transformer");
-    b.find<QTabBar>("chart_tabs")->setCurrentIndex(1);
+    b.find<QTabBar>("chart_tabs")->setCurrentIndex(2);
     b.click(b.find<QPushButton>("sweep_run"));
     auto* stop = b.find<QPushButton>("sweep_stop");
     QTRY_VERIFY(stop->isEnabled());
@@ -444,7 +444,7 @@ class SparseTest : public QObject {
   void a_sweep_without_a_capable_chain_says_what_it_measured_with() {
     const BenchWindow b(*theme_);
     small_run(b);
-    b.find<QTabBar>("chart_tabs")->setCurrentIndex(1);
+    b.find<QTabBar>("chart_tabs")->setCurrentIndex(2);
     b.click(b.find<QPushButton>("sweep_run"));
     const SweepState& sweep = b.bench->services().sparse.sweep_state();
     QTRY_VERIFY_WITH_TIMEOUT(sweep.phase == SweepState::Phase::finished, kComputing);
@@ -455,8 +455,9 @@ class SparseTest : public QObject {
   void every_panel_has_room_at_1280_by_720_data() {
     QTest::addColumn<int>("route_tab");
     QTest::addColumn<int>("chart_tab");
-    QTest::newRow("explain, steps") << 0 << 0;
-    QTest::newRow("block mask, sweep") << 1 << 1;
+    QTest::newRow("explain, timeline") << 0 << 0;
+    QTest::newRow("explain, steps") << 0 << 1;
+    QTest::newRow("block mask, sweep") << 1 << 2;
   }
   void every_panel_has_room_at_1280_by_720() {
     QFETCH(int, route_tab);
@@ -470,7 +471,7 @@ class SparseTest : public QObject {
     QVERIFY(b.window->minimumSizeHint().width() <= 1280);
     QVERIFY(b.window->minimumSizeHint().height() <= 720);
     if (route_tab == 1) QTRY_VERIFY(b.window->block_mask().view().height() >= 150);
-    if (chart_tab == 1) QTRY_VERIFY(b.window->sweep().height() >= 150);
+    if (chart_tab == 2) QTRY_VERIFY(b.window->sweep().height() >= 150);
   }
 
  private:

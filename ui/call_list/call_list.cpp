@@ -56,7 +56,7 @@ void CallList::set_calls(const trace::CallView& calls) {
   const bool was_empty = model_.rowCount() == 0;
   const bool follows = !was_empty && at_end() && !model_.is_sorted();
   model_.set_calls(calls);
-  if (was_empty && model_.rowCount() > 0) fit_columns();
+  if (was_empty && model_.rowCount() > 0) fit_columns(static_cast<int>(CallColumn::executed));
   if (follows) view()->scrollToBottom();
   show_page();
 }
@@ -100,7 +100,7 @@ void CallList::keep_place() {
 void CallList::restore_place() {
   const bool was_empty = top_ < 0;
   const int top = was_empty ? -1 : model_.row_of(static_cast<std::size_t>(top_));
-  if (was_empty && model_.rowCount() > 0) fit_columns();
+  if (was_empty && model_.rowCount() > 0) fit_columns(static_cast<int>(CallColumn::executed));
   show_selection();
   if (top >= 0 && !model_.is_sorted()) view()->scrollTo(model_.index(top, 0), QAbstractItemView::PositionAtTop);
   show_page();

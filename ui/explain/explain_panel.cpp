@@ -4,98 +4,20 @@
 #include "core/call/call_text.h"
 #include "ui/format/format.h"
 #include "ui/panel/empty_state.h"
-#include "ui/sparse/skip_reasons.h"
 
+#include <QAction>
+#include <QClipboard>
+#include <QGridLayout>
+#include <QGuiApplication>
 #include <QLabel>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QStackedWidget>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
 namespace attn::ui {
-
-namespace {
-
-Card card_of(const BackendVerdict& verdict, const Explanation& explanation) {
-  Card card;
-  card.name = text_of(verdict.backend);
-  card.backend = card.name;
-  card.checks = verdict.checks;
-  if (verdict.serves) {
-    card.outcome = ExplainPanel::tr("serves");
-    card.look = "ok";
-    card.checks.insert(card.checks.end(), explanation.kernel_choices.begin(), explanation.kernel_choices.end());
-    // The original's checks are its kernel choices already.
-    if (!verdict.checks.empty() && !explanation.kernel_choices.empty() &&
-        verdict.checks.front().check == explanation.kernel_choices.front().check) {
-      card.checks = verdict.checks;
-    }
-    return card;
-  }
-  switch (verdict.state) {
-    case BackendState::ready:
-      card.outcome = verdict.accepts ? ExplainPanel::tr("not reached") : ExplainPanel::tr("declined");
-      card.look = verdict.accepts ? "dim" : "bad";
-      if (verdict.accepts && verdict.checks.empty()) card.sentence = text_of(verdict.reason);
-      break;
-    case BackendState::disabled:
-      card.outcome = verdict.accepts ? ExplainPanel::tr("off · would accept") : ExplainPanel::tr("off · would decline");
-      // Of a backend that is not in the chain only what would stop it matters.
-      std::erase_if(card.checks, [](const Verdict& check) { return check.ok; });
-      break;
-    case BackendState::unavailable:
-    case BackendState::failed:
-    case BackendState::skipped:
-      card.outcome = text_of(name_of(verdict.state));
-      card.look = verdict.state == BackendState::failed ? "bad" : "dim";
-      card.sentence = text_of(verdict.state_reason);
-      std::erase_if(card.checks, [](const Verdict& check) { return check.ok; });
-      break;
-  }
-  return card;
-}
-
-Card stage_card(const Explanation& explanation, const trace::RouteRow& route) {
-  Card card;
-  card.name = ExplainPanel::tr("sparse stage");
-  const auto& stage = explanation.stage;
-  card.outcome = stage.selects ? ExplainPanel::tr("selects")
-                               : (stage.consulted ? ExplainPanel::tr("stays dense") : ExplainPanel::tr("not asked"));
-  card.look = stage.selects ? "ok" : "dim";
-  card.sentence =
-      stage.selects ? ExplainPanel::tr("budget %1, density %2").arg(share_text(stage.budget), share_text(stage.density))
-                    : text_of(stage.reason);
-  const QStringList counted_reasons = skip_lines(route);
-  if (!counted_reasons.isEmpty()) {
-    card.sentence = counted_reasons.join('\n');
-    const auto tokens = route.id.query.rank >= 2 ? route.id.query.size[route.id.query.rank - 2U] : 0;
-    const QString remedy = remedy_for(route.stage_skips.front().reason, tokens);
-    if (!remedy.isEmpty()) card.sentence += '\n' + ExplainPanel::tr("To change that, %1.").arg(remedy);
-  }
-  return card;
-}
-
-QString headline(const trace::RouteRow& route) {
-  QStringList parts;
-  if (route.id.role != Role::none) parts << text_of(name_of(route.id.role));
-  parts << "q " + shape_text(route.id.query);
-  if (!(route.id.key == route.id.query)) parts << "k " + shape_text(route.id.key);
-  parts << text_of(short_name_of(route.id.dtype));
-  if (mask_text(route) != "none") parts << mask_text(route);
-  return parts.join(" · ");
-}
-
-}  // namespace
-
-std::vector<Card> cards_of(const Explanation& explanation, const trace::RouteRow& route) {
-  std::vector<Card> cards;
-  for (const BackendVerdict& verdict : explanation.entries) {
-    if (&verdict == &explanation.entries.back()) cards.push_back(stage_card(explanation, route));
-    cards.push_back(card_of(verdict, explanation));
-  }
-  return cards;
-}
 
 ExplainPanel::ExplainPanel(EngineLink& link, Selection& selection, const Theme& theme, QWidget* parent)
     : QWidget(parent), link_(link), selection_(selection), theme_(theme) {
@@ -116,41 +38,56 @@ ExplainPanel::ExplainPanel(EngineLink& link, Selection& selection, const Theme& 
   outer->addWidget(stack_);
   connect(&selection_, &Selection::changed, this, &ExplainPanel::refresh);
   connect(&link_, &EngineLink::settings_changed, this, &ExplainPanel::refresh);
+  connect(&theme_, &Theme::changed, this, &ExplainPanel::refresh);
+  copy_ = new QAction(tr("Copy the &explanation"), this);
+  copy_->setObjectName("explain_copy");
+  copy_->setToolTip(tr("The whole decision record as text"));
+  connect(copy_, &QAction::triggered, this, &ExplainPanel::copy);
+}
+
+void ExplainPanel::copy() const {
+  if (selection_.route()) QGuiApplication::clipboard()->setText(text_of_decision(decide_now(true)));
+}
+
+std::int32_t ExplainPanel::step() const { return selection_.step().value_or(selection_.route()->first_step); }
+
+Decision ExplainPanel::decide_now(bool every_check) const {
+  trace::RouteRow route = *selection_.route();
+  for (const trace::RouteRow& row : run_.routes) {
+    if (!(row.id == route.id)) continue;
+    route.stage_skips = row.stage_skips;
+    route.calls = row.calls;
+  }
+  const Engine& engine = link_.engine();
+  const std::shared_ptr<const Plan> plan = engine.plan();
+  const Expected<WrittenCall> written = parse_call(written_call(route, plan->target().is_cpu()));
+  if (!written) return {};
+  const Explanation now = engine.explain(written->call, route.id.role, step());
+  DecisionInput input{now, route, written->call, plan->target(), step(), selection_.call(), {}};
+  if (engine.is_pending()) {
+    GenerationContext context;
+    context.begin(std::nullopt, route.last_step + 1);
+    context.set_step(step());
+    context.set_role(route.id.role);
+    const Explanation then = explain_route(engine.registry(), *engine.wanted_plan(), written->call, context, nullptr);
+    input.pending = then.executed == now.executed
+                        ? tr("The pending edits leave it where it is.")
+                        : tr("With the pending edits: %1 → %2").arg(text_of(now.executed), text_of(then.executed));
+  }
+  return decide(input, every_check);
 }
 
 void ExplainPanel::refresh() {
-  const auto& route = selection_.route();
-  if (!route) {
+  if (!selection_.route()) {
     stack_->setCurrentIndex(0);
     return;
   }
   skips_.clear();
-  calls_ = 0;
   for (const trace::RouteRow& row : run_.routes) {
-    if (!(row.id == route->id)) continue;
-    skips_ = row.stage_skips;
-    calls_ = row.calls;
+    if (row.id == selection_.route()->id) skips_ = row.stage_skips;
   }
-  const Engine& engine = link_.engine();
-  const std::shared_ptr<const Plan> plan = engine.plan();
-  const Expected<WrittenCall> written = parse_call(written_call(*route, plan->target().is_cpu()));
-  if (!written) return;
-  const Explanation now = engine.explain(written->call, route->id.role, route->first_step);
-  QString pending;
-  if (engine.is_pending()) {
-    GenerationContext context;
-    context.begin(std::nullopt, route->last_step + 1);
-    context.set_step(route->first_step);
-    context.set_role(route->id.role);
-    const Explanation then = explain_route(engine.registry(), *engine.wanted_plan(), written->call, context, nullptr);
-    pending = then.executed == now.executed
-                  ? tr("The pending edits leave it where it is.")
-                  : tr("With the pending edits: %1 → %2").arg(text_of(now.executed), text_of(then.executed));
-  }
-  trace::RouteRow counted_route = *route;
-  counted_route.stage_skips = skips_;
-  counted_route.calls = calls_;
-  show_explanation(counted_route, now, pending);
+  const Decision decision = decide_now(every_check_);
+  if (!decision.headline.isEmpty()) show_decision(decision);
 }
 
 void ExplainPanel::set_run(const trace::TraceSnapshot& run) {
@@ -162,42 +99,91 @@ void ExplainPanel::set_run(const trace::TraceSnapshot& run) {
   if (skips != skips_) refresh();
 }
 
-void ExplainPanel::show_explanation(const trace::RouteRow& route, const Explanation& explanation,
-                                    const QString& pending) {
+void ExplainPanel::show_decision(const Decision& decision) {
   const int scroll = area_->verticalScrollBar()->value();
   setUpdatesEnabled(false);
   auto* content = new QWidget;
   column_ = new QVBoxLayout(content);
   column_->setContentsMargins(12, 10, 12, 14);
   column_->setSpacing(7);
-  add_text(headline(route), "title");
+  add_head(decision.headline);
+  add_facts(decision.facts);
 
-  const QString served =
-      text_of(explanation.executed) + (explanation.kernel.empty() ? QString() : " · " + text_of(explanation.kernel));
   auto* sentence = new QLabel(content);
   sentence->setWordWrap(true);
   sentence->setTextFormat(Qt::RichText);
+  sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
   set_look(sentence, "dim");
-  const QString memory = explanation.memory_bytes > 0
-                             ? tr(" It takes %1 beyond its tensors.").arg(bytes_text(explanation.memory_bytes))
-                             : QString();
-  sentence->setText(tr("Served by <b style=\"color:%1\">%2</b>: %3.%4")
-                        .arg(theme_.backend(text_of(explanation.executed)).name(), served.toHtmlEscaped(),
-                             text_of(explanation.reason).toHtmlEscaped(), memory.toHtmlEscaped()));
+  const QString math =
+      decision.math_over
+          ? QStringLiteral("<b style=\"color:%1\">%2</b>").arg(theme_[Ink::bad].name(), decision.math.toHtmlEscaped())
+          : decision.math.toHtmlEscaped();
+  sentence->setText(tr("Served by <b style=\"color:%1\">%2</b>: %3. %4 %5")
+                        .arg(theme_.backend(decision.backend).name(), decision.served.toHtmlEscaped(),
+                             decision.reason.toHtmlEscaped(), decision.memory.toHtmlEscaped(), math));
   column_->addWidget(sentence);
-  if (!pending.isEmpty()) add_text(pending, "pending");
-  for (const std::string& warning : explanation.warnings) add_text("⚠ " + text_of(warning), "pending");
-  for (const Card& card : cards_of(explanation, route)) column_->addWidget(new VerdictCard(card, theme_, content));
-  if (!explanation.to_move.empty()) {
+  if (!decision.pending.isEmpty()) add_text(decision.pending, "pending");
+  for (const QString& warning : decision.warnings) add_text("⚠ " + warning, "pending");
+  for (const Card& card : decision.cards) column_->addWidget(new VerdictCard(card, theme_, content));
+  if (!decision.moves.isEmpty()) {
     column_->addSpacing(3);
     add_text(tr("To move this call"), "title");
-    for (const std::string& move : explanation.to_move) add_text("→ " + text_of(move), "dim");
+    for (const QString& move : decision.moves) add_text("→ " + move, "dim");
   }
   column_->addStretch(1);
   area_->setWidget(content);
   stack_->setCurrentIndex(1);
   area_->verticalScrollBar()->setValue(scroll);
   setUpdatesEnabled(true);
+}
+
+void ExplainPanel::add_head(const QString& headline) {
+  auto* row = new QHBoxLayout;
+  row->setSpacing(6);
+  auto* title = new QLabel(headline, column_->parentWidget());
+  title->setWordWrap(true);
+  title->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  set_look(title, "title");
+  row->addWidget(title, 1);
+  const auto button = [&](const char* name, const QString& text, const QString& tip) {
+    auto* made = new QToolButton(column_->parentWidget());
+    made->setObjectName(name);
+    made->setText(text);
+    made->setToolTip(tip);
+    made->setAccessibleName(tip);
+    set_look(made, "button_small");
+    row->addWidget(made, 0, Qt::AlignTop);
+    return made;
+  };
+  QToolButton* all = button("explain_all", tr("All checks"), tr("Also the checks that hold of backends that are off"));
+  all->setCheckable(true);
+  all->setChecked(every_check_);
+  // The button is replaced together with the record that it asks for.
+  connect(all, &QToolButton::toggled, this, [this](bool on) { every_check_ = on; });
+  connect(all, &QToolButton::toggled, this, &ExplainPanel::refresh, Qt::QueuedConnection);
+  connect(button("explain_copy_button", tr("Copy"), copy_->toolTip()), &QToolButton::clicked, copy_, &QAction::trigger);
+  column_->addLayout(row);
+}
+
+void ExplainPanel::add_facts(const std::vector<DecisionFact>& facts) {
+  auto* grid = new QGridLayout;
+  grid->setHorizontalSpacing(10);
+  grid->setVerticalSpacing(2);
+  grid->setColumnStretch(1, 1);
+  int at = 0;
+  for (const DecisionFact& fact : facts) {
+    auto* name = new QLabel(fact.name, column_->parentWidget());
+    name->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    set_look(name, "dim");
+    auto* text = new QLabel(fact.text, column_->parentWidget());
+    text->setWordWrap(true);
+    text->setTextFormat(Qt::PlainText);
+    text->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    grid->addWidget(name, at, 0);
+    grid->addWidget(text, at, 1);
+    ++at;
+  }
+  column_->addLayout(grid);
 }
 
 void ExplainPanel::add_text(const QString& text, const char* look) {

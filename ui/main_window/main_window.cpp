@@ -19,6 +19,7 @@
 #include "ui/sparse/sweep_page.h"
 #include "ui/step_chart/step_chart.h"
 #include "ui/stored/stored_banner.h"
+#include "ui/timeline/timeline_panel.h"
 #include "ui/workload_panel/workload_panel.h"
 
 #include <QActionGroup>
@@ -42,6 +43,7 @@ namespace attn::ui {
 namespace {
 
 constexpr int kLayoutVersion = 2;
+constexpr int kSweepTab = 2;  ///< of the charts
 
 }  // namespace
 
@@ -101,23 +103,28 @@ QWidget* MainWindow::make_charts(QWidget* parent) {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   auto* title = new PanelTitle(tr("Charts"), theme_, charts);
-  charts_ = title->use_tabs({tr("Per step"), tr("Budget sweep")});
+  charts_ = title->use_tabs({tr("Timeline"), tr("Per step"), tr("Budget sweep")});
   charts_->setObjectName("chart_tabs");
   auto* pages = new QStackedWidget(charts);
+  timeline_ = new TimelinePanel(selection_, theme_, pages);
   steps_ = new StepChart(selection_, sparse_, theme_, pages);
   sweep_ = new SweepPage(sparse_, services_.jobs, theme_, pages);
-  pages->addWidget(steps_);
-  pages->addWidget(sweep_);
+  for (QWidget* page :
+       {static_cast<QWidget*>(timeline_), static_cast<QWidget*>(steps_), static_cast<QWidget*>(sweep_)}) {
+    pages->addWidget(page);
+  }
   column->addWidget(title);
   column->addWidget(pages, 1);
   const auto say = [this, title] {
-    title->set_facts(charts_->currentIndex() == 0 ? steps_->facts() : sweep_->facts());
+    const QString facts[] = {timeline_->facts(), steps_->facts(), sweep_->facts()};
+    title->set_facts(facts[charts_->currentIndex()]);
   };
   connect(charts_, &QTabBar::currentChanged, pages, [this, pages, say](int page) {
     pages->setCurrentIndex(page);
     say();
-    if (page == 1) give_sweep_room();
+    if (page == kSweepTab) give_sweep_room();
   });
+  connect(timeline_, &TimelinePanel::facts_changed, title, say);
   connect(steps_, &StepChart::facts_changed, title, say);
   connect(sweep_, &SweepPage::facts_changed, title, say);
   return charts;
@@ -242,6 +249,7 @@ void MainWindow::make_menus() {
   edit->addSeparator();
   add(edit, tr("&Find an option"), QKeySequence::Find, [this] { control_->focus_search(); });
   edit->addActions(routes_->actions_of_panel());
+  edit->addAction(explain_->copy_action());
 
   QMenu* run = menuBar()->addMenu(tr("&Run"));
   run_ = add(run, tr("&Run"), QKeySequence(tr("Ctrl+R")), [this] { workload_->run(); });
@@ -291,6 +299,7 @@ void MainWindow::connect_panels() {
     run_->setEnabled(!running);
     stop_->setEnabled(running);
     if (running) steps_->expect_steps(0);
+    timeline_->view().set_running(running);
   });
   connect(workload_, &WorkloadPanel::progressed, steps_, [this](const RunProgress& progress, double) {
     if (progress.steps > 0) steps_->expect_steps(progress.steps);
@@ -354,6 +363,7 @@ void MainWindow::take_run() {
   selection_.set_run(calls.run());
   routes_->set_run(run);
   routes_->set_calls(calls);
+  timeline_->set_calls(calls);
   steps_->set_run(run);
   chain_bar_->set_run(run);
   sparse_.set_run(run);
@@ -416,7 +426,7 @@ void MainWindow::arrange(QSize size) {
   const int right = std::clamp(size.width() * 9 / 40, 336, 356);
   resizeDocks({docks_[0], docks_[1]}, {left, right}, Qt::Horizontal);
   resizeDocks({docks_[2]}, {std::clamp(size.height() / 7, 104, 160)}, Qt::Vertical);
-  const bool bars = charts_->currentIndex() == 0;
+  const bool bars = charts_->currentIndex() != kSweepTab;
   center_->setSizes({size.height() / 4, bars ? size.height() / 2 : size.height() / 6});
   if (!bars && size.height() > 900) center_->setSizes({size.height() / 4, size.height() / 3});
 }
@@ -442,7 +452,7 @@ void MainWindow::show_platform() {
   platform_dock_->raise();
 }
 
-void MainWindow::show_sweep() { charts_->setCurrentIndex(1); }
+void MainWindow::show_sweep() { charts_->setCurrentIndex(kSweepTab); }
 
 void MainWindow::give_sweep_room() {
   // Curves with a table beside them cannot be read in the height that suffices for bars.

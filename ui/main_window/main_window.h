@@ -34,6 +34,7 @@ class StatusLine;
 class StepChart;
 class StoredBanner;
 class SweepPage;
+class TimelinePanel;
 class WorkloadPanel;
 
 /// The window: creates the panels, connects them, restores what the person arranged. Whatever decides is elsewhere.
@@ -54,6 +55,7 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] BlockMaskPanel& block_mask() noexcept { return *block_mask_; }
   [[nodiscard]] SweepPage& sweep() noexcept { return *sweep_; }
   [[nodiscard]] PreviewPanel& preview() noexcept { return *preview_; }
+  [[nodiscard]] TimelinePanel& timeline() noexcept { return *timeline_; }
   /// Brings the panel to the front, wherever it is.
   void show_block_mask();
   void show_preview();
@@ -105,6 +107,7 @@ class MainWindow final : public QMainWindow {
   ChainBar* chain_bar_ = nullptr;
   ControlPanel* control_ = nullptr;
   WorkloadPanel* workload_ = nullptr;
+  TimelinePanel* timeline_ = nullptr;
   StepChart* steps_ = nullptr;
   RoutePanel* routes_ = nullptr;
   ExplainPanel* explain_ = nullptr;

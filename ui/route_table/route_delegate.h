@@ -32,6 +32,7 @@ class RouteDelegate final : public QStyledItemDelegate {
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override;
 
  private:
+  void paint_text(QPainter& painter, const QRect& box, const QModelIndex& index, bool group) const;
   void paint_group(QPainter& painter, const QRect& box, const QModelIndex& index) const;
   void paint_executed(QPainter& painter, const QRect& box, const QModelIndex& index) const;
   void paint_requested(QPainter& painter, const QRect& box, const QModelIndex& index) const;

@@ -67,7 +67,7 @@ void RouteList::choose(const QModelIndex& current) {
 void RouteList::set_run(const trace::TraceSnapshot& run) {
   const bool was_empty = model_.rowCount() == 0;
   model_.set_snapshot(run);
-  if (was_empty && model_.rowCount() > 0) fit_columns();
+  if (was_empty && model_.rowCount() > 0) fit_columns(RouteModel::executed);
   if (was_empty || !view()->selectionModel()->hasSelection()) show_selection();
   show_page();
 }

@@ -65,7 +65,8 @@ void TableList::use(QAbstractItemModel* model, QStyledItemDelegate* delegate, st
   reset_columns();
 }
 
-void TableList::fit_columns() {
+void TableList::fit_columns(int flexible) {
+  flexible_ = flexible;
   if (fitted_) return;
   fitted_ = true;
   const QAbstractItemView& contents = *view_;
@@ -73,6 +74,10 @@ void TableList::fit_columns() {
     const int least = columns_[static_cast<std::size_t>(column)].least;
     view_->setColumnWidth(column, std::max(least, contents.sizeHintForColumn(column)));
   }
+  // The view itself may not have been laid out yet.
+  const int excess = view_->horizontalHeader()->length() - width();
+  const int least = columns_[static_cast<std::size_t>(flexible)].least;
+  if (excess > 0) view_->setColumnWidth(flexible, std::max(least, view_->columnWidth(flexible) - excess));
 }
 
 void TableList::reset_columns() {
@@ -83,7 +88,7 @@ void TableList::reset_columns() {
     view_->setColumnWidth(column, columns_[static_cast<std::size_t>(column)].least);
   }
   fitted_ = false;
-  if (view_->model()->rowCount() > 0) fit_columns();
+  if (view_->model()->rowCount() > 0) fit_columns(flexible_);
 }
 
 void TableList::fill_columns_menu(QMenu* menu) {

@@ -52,8 +52,9 @@ class TableList : public QWidget {
  protected:
   TableList(const QString& name, QWidget* parent);
   void use(QAbstractItemModel* model, QStyledItemDelegate* delegate, std::vector<ListColumn> columns);
-  /// Makes columns wide enough for what is there, once.
-  void fit_columns();
+  /// Makes columns wide enough for what is there, once; where that is more than the room, `flexible` gives way down to
+  /// its least.
+  void fit_columns(int flexible);
   [[nodiscard]] virtual QString filter_of(const QModelIndex& cell) const = 0;
   /// The plain value of a cell, for CSV.
   [[nodiscard]] virtual QString plain_text(const QModelIndex& cell) const = 0;
@@ -69,6 +70,7 @@ class TableList : public QWidget {
   QString name_;
   QTableView* view_;
   std::vector<ListColumn> columns_;
+  int flexible_ = 0;
   bool fitted_ = false;  ///< widths were made for rows once; afterwards they belong to the person
 };
 

@@ -2,6 +2,7 @@
 #include "ui/step_chart/step_plot.h"
 
 #include "ui/format/format.h"
+#include "ui/timeline/ticks.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -17,17 +18,6 @@ namespace {
 constexpr int kAxis = 62;
 constexpr int kNames = 18;
 constexpr int kLegend = 22;
-
-/// 1, 2 or 5 times a power of ten that cuts `peak` into at most `parts`.
-double tick_of(double peak, int parts) {
-  if (peak <= 0.0) return 1.0;
-  const double raw = peak / parts;
-  const double power = std::pow(10.0, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= raw) return factor * power;
-  }
-  return 10.0 * power;
-}
 
 QString kept_text(double budget) { return QStringLiteral("%1 %").arg(std::lround(budget * 100.0)); }
 
@@ -107,7 +97,7 @@ void StepPlot::paintEvent(QPaintEvent*) {
 
 void StepPlot::paint_grid(QPainter& painter, const QRectF& plot) const {
   painter.setFont(theme_.small_font());
-  double tick = tick_of(bars_.peak(), std::clamp(static_cast<int>(plot.height() / 26.0), 1, 5));
+  double tick = tick_size(bars_.peak(), std::clamp(static_cast<int>(plot.height() / 26.0), 1, 5));
   if (tick > bars_.peak()) tick = bars_.peak();
   if (!bars_.in_seconds()) tick = std::max(1.0, tick);
   for (double value = 0.0; value <= bars_.peak() * 1.0001; value += tick) {
