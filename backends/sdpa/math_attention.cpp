@@ -2,10 +2,9 @@
 #include "backends/sdpa/math_attention.h"
 
 #include "backends/simd/call_addresses.h"
+#include "backends/simd/parallel_range.h"
 #include "backends/simd/tile_math.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -65,12 +64,9 @@ void attend(const AttentionCall& call, const CallSizes& sizes, std::int64_t batc
 void math_attention(const AttentionCall& call) {
   const CallSizes sizes = sizes_of(call);
   if (call.output.elements() == 0) return;
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, sizes.batch * sizes.heads),
-                    [&](const tbb::blocked_range<std::int64_t>& range) {
-                      for (std::int64_t at = range.begin(); at < range.end(); ++at) {
-                        attend(call, sizes, at / sizes.heads, at % sizes.heads);
-                      }
-                    });
+  parallel_range(sizes.batch * sizes.heads, 0, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t at = begin; at < end; ++at) attend(call, sizes, at / sizes.heads, at % sizes.heads);
+  });
 }
 
 std::int64_t score_matrix_bytes(const AttentionCall& call) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/simd/int8_tiles.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
+#include "backends/simd/parallel_range.h"
+
 #include <tbb/task_arena.h>
 #include <algorithm>
 
@@ -31,27 +31,25 @@ std::vector<float> mean_keys(const AttentionCall& call, const CallSizes& sizes) 
   constexpr std::int64_t kRows = 64;
   const std::int64_t width = sizes.head_dim;
   std::vector<float> means(static_cast<std::size_t>(sizes.batch * sizes.kv_heads * width), 0.0F);
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, sizes.batch * sizes.kv_heads, 1),
-                    [&](const tbb::blocked_range<std::int64_t>& range) {
-                      std::vector<float> rows(static_cast<std::size_t>(kRows * width));
-                      std::vector<float> part(static_cast<std::size_t>(width));
-                      std::vector<double> sum(static_cast<std::size_t>(width));
-                      for (std::int64_t at = range.begin(); at < range.end(); ++at) {
-                        const std::int64_t offset = head_offset(call.key, at / sizes.kv_heads, at % sizes.kv_heads);
-                        std::fill(sum.begin(), sum.end(), 0.0);
-                        for (std::int64_t first = 0; first < sizes.key_tokens; first += kRows) {
-                          const std::int64_t count = std::min(kRows, sizes.key_tokens - first);
-                          load_rows(call.key, offset, first, count, rows.data(), width);
-                          add_rows(rows.data(), count, width, part.data());
-                          for (std::int64_t d = 0; d < width; ++d) sum.data()[d] += static_cast<double>(part.data()[d]);
-                        }
-                        const double tokens = static_cast<double>(std::max<std::int64_t>(sizes.key_tokens, 1));
-                        for (std::int64_t d = 0; d < width; ++d) {
-                          means[static_cast<std::size_t>(at * width + d)] =
-                              static_cast<float>(sum[static_cast<std::size_t>(d)] / tokens);
-                        }
-                      }
-                    });
+  parallel_range(sizes.batch * sizes.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> rows(static_cast<std::size_t>(kRows * width));
+    std::vector<float> part(static_cast<std::size_t>(width));
+    std::vector<double> sum(static_cast<std::size_t>(width));
+    for (std::int64_t at = begin; at < end; ++at) {
+      const std::int64_t offset = head_offset(call.key, at / sizes.kv_heads, at % sizes.kv_heads);
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (std::int64_t first = 0; first < sizes.key_tokens; first += kRows) {
+        const std::int64_t count = std::min(kRows, sizes.key_tokens - first);
+        load_rows(call.key, offset, first, count, rows.data(), width);
+        add_rows(rows.data(), count, width, part.data());
+        for (std::int64_t d = 0; d < width; ++d) sum.data()[d] += static_cast<double>(part.data()[d]);
+      }
+      const double tokens = static_cast<double>(std::max<std::int64_t>(sizes.key_tokens, 1));
+      for (std::int64_t d = 0; d < width; ++d) {
+        means[static_cast<std::size_t>(at * width + d)] = static_cast<float>(sum[static_cast<std::size_t>(d)] / tokens);
+      }
+    }
+  });
   return means;
 }
 

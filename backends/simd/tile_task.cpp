@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/simd/tile_task.h"
 
+#include "backends/simd/parallel_range.h"
 #include "core/tensor/host_buffer.h"
 
-#include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 #include <algorithm>
 
 namespace attn {
@@ -125,23 +124,20 @@ void for_each_task(const AttentionCall& call, const BlockSelection* selection, c
   const std::int64_t states = task_state_bytes(tiling);
   tbb::enumerable_thread_specific<HostBuffer> memory(
       [&] { return HostBuffer::unset(static_cast<std::size_t>(states + scratch_bytes)); });
-  tbb::parallel_for(
-      tbb::blocked_range<std::int64_t>(0, sizes.batch * sizes.heads * per_head, 1),
-      [&](const tbb::blocked_range<std::int64_t>& range) {
-        std::byte* base = memory.local().data();
-        ScratchParts parts(base);
-        const RowStates row(parts, tiling);
-        for (std::int64_t i = range.begin(); i < range.end(); ++i) {
-          const std::int64_t at = mask_shared ? i % heads : i / per_head;
-          const std::int64_t part = mask_shared ? i / heads : i % per_head;
-          // Causal work grows with the row: the long tasks start first.
-          const std::int64_t first = (per_head - 1 - part) * tiling.task_rows;
-          body({call, selection, sizes, tiling, at / sizes.heads, at % sizes.heads, first,
-                std::min(tiling.task_rows, sizes.query_tokens - first), row.maximum, row.sum, row.rescale, row.scores},
-               base + states);
-        }
-      },
-      tbb::simple_partitioner());
+  parallel_range(sizes.batch * sizes.heads * per_head, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::byte* base = memory.local().data();
+    ScratchParts parts(base);
+    const RowStates row(parts, tiling);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t at = mask_shared ? i % heads : i / per_head;
+      const std::int64_t part = mask_shared ? i / heads : i % per_head;
+      // Causal work grows with the row: the long tasks start first.
+      const std::int64_t first = (per_head - 1 - part) * tiling.task_rows;
+      body({call, selection, sizes, tiling, at / sizes.heads, at % sizes.heads, first,
+            std::min(tiling.task_rows, sizes.query_tokens - first), row.maximum, row.sum, row.rescale, row.scores},
+           base + states);
+    }
+  });
 }
 
 }  // namespace attn

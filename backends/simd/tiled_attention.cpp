@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/simd/tiled_attention.h"
 
+#include "backends/simd/parallel_range.h"
 #include "backends/simd/rounding.h"
 #include "backends/simd/tile_math.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <algorithm>
 #include <cmath>
@@ -287,15 +286,13 @@ void attend_group(const Job& job, std::int64_t batch, std::int64_t kv_head) {
   const std::int64_t group = job.sizes.heads / job.sizes.kv_heads;
   const std::int64_t tile = job.arithmetic.query_tile;
   const std::int64_t tiles = (job.sizes.query_tokens + tile - 1) / tile;
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, group * tiles),
-                    [&](const tbb::blocked_range<std::int64_t>& range) {
-                      std::int64_t at = range.begin();
-                      while (at < range.end()) {
-                        const std::int64_t in_group = at / tiles;
-                        TilePass pass(job, head, batch, kv_head * group + in_group);
-                        for (; at < range.end() && at / tiles == in_group; ++at) pass.run(at % tiles * tile);
-                      }
-                    });
+  parallel_range(group * tiles, 0, [&](std::int64_t at, std::int64_t end) {
+    while (at < end) {
+      const std::int64_t in_group = at / tiles;
+      TilePass pass(job, head, batch, kv_head * group + in_group);
+      for (; at < end && at / tiles == in_group; ++at) pass.run(at % tiles * tile);
+    }
+  });
 }
 
 }  // namespace
@@ -327,14 +324,12 @@ void tiled_attention(const AttentionCall& call, const BlockSelection* selection,
   job.key_step = padded(job.arithmetic.key_tile);
   const CallSizes& sizes = job.sizes;
   if (sizes.batch * sizes.heads * sizes.query_tokens == 0 || sizes.value_dim == 0) return;
-  tbb::parallel_for(
-      tbb::blocked_range<std::int64_t>(0, sizes.batch * sizes.kv_heads, 1),
-      [&](const tbb::blocked_range<std::int64_t>& range) {
-        for (std::int64_t at = range.begin(); at < range.end(); ++at) {
-          // Isolated, so that a thread that waits here does not load another head meanwhile.
-          tbb::this_task_arena::isolate([&] { attend_group(job, at / sizes.kv_heads, at % sizes.kv_heads); });
-        }
-      });
+  parallel_range(sizes.batch * sizes.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t at = begin; at < end; ++at) {
+      // Isolated, so that a thread that waits here does not load another head meanwhile.
+      tbb::this_task_arena::isolate([&] { attend_group(job, at / sizes.kv_heads, at % sizes.kv_heads); });
+    }
+  });
 }
 
 }  // namespace attn
