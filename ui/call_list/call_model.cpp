@@ -2,9 +2,9 @@
 #include "ui/call_list/call_model.h"
 
 #include "ui/format/format.h"
+#include "ui/route_table/header_cell.h"
 #include "ui/route_table/route_columns.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 
 namespace attn::ui {
@@ -205,17 +205,7 @@ QVariant CallModel::data(const QModelIndex& index, int role) const {
 
 QVariant CallModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= kCallColumnCount) return {};
-  const CallColumnSpec& spec = spec_of(static_cast<CallColumn>(section));
-  switch (role) {
-    case Qt::DisplayRole:
-      return QCoreApplication::translate("CallList", spec.title);
-    case Qt::ToolTipRole:
-      return QCoreApplication::translate("CallList", spec.tip);
-    case Qt::TextAlignmentRole:
-      return QVariant::fromValue((spec.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    default:
-      return {};
-  }
+  return header_cell("CallList", spec_of(static_cast<CallColumn>(section)), role);
 }
 
 }  // namespace attn::ui

@@ -75,6 +75,22 @@ QString steps_text(int first, int last) {
   return QStringLiteral("%1–%2").arg(first).arg(last);
 }
 
+int rank_of(Role role) noexcept {
+  switch (role) {
+    case Role::te:
+      return 0;
+    case Role::transformer:
+      return 1;
+    case Role::vae:
+      return 2;
+    case Role::other:
+      return 3;
+    case Role::none:
+      break;
+  }
+  return 4;
+}
+
 QString dtype_text(const trace::RouteRow& row) {
   const auto name = [](DType dtype) { return text_of(short_name_of(dtype)); };
   if (row.key_dtype == row.id.dtype && row.value_dtype == row.id.dtype) return name(row.id.dtype);

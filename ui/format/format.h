@@ -28,6 +28,8 @@ namespace attn::ui {
 [[nodiscard]] QString share_text(double share);
 /// "3" or "0–12"
 [[nodiscard]] QString steps_text(int first, int last);
+/// Where a role stands in a generation: text encoders, denoiser, VAE, others, nobody known.
+[[nodiscard]] int rank_of(Role role) noexcept;
 /// "bf16", or "q f32, k f32, v bf16" where they differ.
 [[nodiscard]] QString dtype_text(const trace::RouteRow& row);
 /// Another backend served than was asked for first.

@@ -11,7 +11,7 @@ namespace attn::ui {
 
 namespace {
 
-using C = RouteColumn;
+using C = RouteColumns;
 using F = FilterField;
 
 constexpr std::array<RouteColumnSpec, kRouteColumnCount> kColumns{{
@@ -161,6 +161,8 @@ QString cell_text(const trace::RouteRow& row, RouteColumn column, const RouteTot
       return row.density < 1.0 ? share_text(row.density) : QStringLiteral("–");
     case C::finite:
       return finite_text(row);
+    case C::kColumns:
+      break;
   }
   return {};
 }
@@ -234,6 +236,7 @@ QString cell_filter(const trace::RouteRow& row, RouteColumn column) {
       return row.error ? QStringLiteral("error>=%1").arg(*row.error, 0, 'g', 3) : QString();
     case C::value:
     case C::share:
+    case C::kColumns:
       break;
   }
   return {};

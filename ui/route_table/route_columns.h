@@ -13,27 +13,31 @@
 namespace attn::ui {
 
 /// Columns of the route table, in their first order.
-enum class RouteColumn : std::uint8_t {
-  executed,
-  kernel,
-  requested,
-  selected,
-  role,
-  steps,
-  query,
-  key,
-  value,
-  dtype,
-  mask,
-  strides,
-  calls,
-  time,
-  share,
-  error,
-  kept,
-  finite,
+struct RouteColumns {
+  enum Column : std::uint8_t {
+    executed,
+    kernel,
+    requested,
+    selected,
+    role,
+    steps,
+    query,
+    key,
+    value,
+    dtype,
+    mask,
+    strides,
+    calls,
+    time,
+    share,
+    error,
+    kept,
+    finite,
+    kColumns
+  };
 };
-inline constexpr int kRouteColumnCount = 18;
+using RouteColumn = RouteColumns::Column;
+inline constexpr int kRouteColumnCount = RouteColumns::kColumns;
 
 /// One row of the one list of columns.
 struct RouteColumnSpec {

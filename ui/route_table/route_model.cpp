@@ -2,8 +2,8 @@
 #include "ui/route_table/route_model.h"
 
 #include "ui/format/format.h"
+#include "ui/route_table/header_cell.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 
 namespace attn::ui {
@@ -15,21 +15,6 @@ bool same_cells(const trace::RouteRow& a, const trace::RouteRow& b) {
   return a.calls == b.calls && a.seconds == b.seconds && a.computed_calls == b.computed_calls &&
          a.first_step == b.first_step && a.last_step == b.last_step && a.density == b.density &&
          a.nan_count == b.nan_count && a.inf_count == b.inf_count && a.error == b.error;
-}
-
-int role_rank(Role role) {
-  switch (role) {
-    case Role::te:
-      return 0;
-    case Role::transformer:
-      return 1;
-    case Role::vae:
-      return 2;
-    case Role::none:
-    case Role::other:
-      break;
-  }
-  return 3;
 }
 
 void add_to(trace::RouteRow& sum, const trace::RouteRow& route) {
@@ -53,7 +38,7 @@ int RouteModel::group_key(const trace::RouteRow& route, QString& name) const {
   switch (grouping_) {
     case Grouping::role:
       name = cell_text(route, RouteColumn::role, totals_);
-      return role_rank(route.id.role);
+      return rank_of(route.id.role);
     case Grouping::step:
       name = tr("step %1").arg(route.first_step);
       return route.first_step;
@@ -302,17 +287,7 @@ QVariant RouteModel::data(const QModelIndex& index, int role_asked) const {
 
 QVariant RouteModel::headerData(int section, Qt::Orientation orientation, int role_asked) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
-  const RouteColumnSpec& spec = spec_of(static_cast<RouteColumn>(section));
-  switch (role_asked) {
-    case Qt::DisplayRole:
-      return QCoreApplication::translate("RouteTable", spec.title);
-    case Qt::ToolTipRole:
-      return QCoreApplication::translate("RouteTable", spec.tip);
-    case Qt::TextAlignmentRole:
-      return QVariant::fromValue((spec.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    default:
-      return {};
-  }
+  return header_cell("RouteTable", spec_of(static_cast<RouteColumn>(section)), role_asked);
 }
 
 }  // namespace attn::ui

@@ -19,32 +19,10 @@ enum class Grouping : std::uint8_t { none, role, step, backend };
 ///
 /// With a grouping, rows with the sums of a group stand after the routes; the filter brings them to their place. By
 /// step, a route has a row for each of its steps.
-class RouteModel final : public QAbstractTableModel, public CellRoles {
+class RouteModel final : public QAbstractTableModel, public CellRoles, public RouteColumns {
   Q_OBJECT
 
  public:
-  enum Column {
-    executed,
-    kernel,
-    requested,
-    selected,
-    role,
-    steps,
-    query,
-    key,
-    value,
-    dtype,
-    mask,
-    strides,
-    calls,
-    time,
-    share,
-    error,
-    kept,
-    finite,
-    kColumns
-  };
-  static_assert(kColumns == kRouteColumnCount);
   using QAbstractTableModel::QAbstractTableModel;
 
   void set_snapshot(const trace::TraceSnapshot& snapshot);

@@ -9,25 +9,6 @@
 
 namespace attn::ui {
 
-namespace {
-
-int rank_of(Role role) {
-  switch (role) {
-    case Role::te:
-      return 0;
-    case Role::transformer:
-      return 1;
-    case Role::vae:
-      return 2;
-    case Role::none:
-    case Role::other:
-      break;
-  }
-  return 3;
-}
-
-}  // namespace
-
 StepBars::StepBars(const trace::TraceSnapshot& run) {
   // Seconds only when every step has them: a chart that mixes measured and planned steps would lie.
   in_seconds_ =

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/timeline/lanes.h"
 
+#include "ui/format/format.h"
+
 #include <algorithm>
 
 namespace attn::ui {
-
-namespace {
-
-int rank_of(Role role) noexcept {
-  switch (role) {
-    case Role::te:
-      return 0;
-    case Role::transformer:
-      return 1;
-    case Role::vae:
-      return 2;
-    case Role::other:
-      return 3;
-    case Role::none:
-      break;
-  }
-  return 4;
-}
-
-}  // namespace
 
 bool Lanes::set_calls(const trace::CallView& calls) {
   const bool another = calls.run() != calls_.run() || calls.size() < calls_.size();
