@@ -7,6 +7,7 @@
 #include "app/cli/job_options.h"
 #include "app/cli/job_session.h"
 #include "app/jobs/nearest.h"
+#include "app/jobs/tensors/tensors_call.h"
 
 #include <iostream>
 #include <memory>
@@ -35,6 +36,7 @@ struct CompareCommand {
   SideOptions b;
   std::string compute = "representatives";
   AccuracyGate gate;
+  std::string tensors;  ///< a file with the one call's values; empty: generated ones
 };
 
 /// "sage,flash" are overrides; "overrides=sage; sdnq_attention_smooth_k=false; target=l40s" are pairs.
@@ -158,8 +160,25 @@ void print_result(const app::CompareResult& result, const std::string& title, bo
   std::cout << "\n" << std::flush;
 }
 
+/// The recorded call of --tensors as a job. Error: the file and what is wrong in it.
+Expected<app::FileCall> read_recorded(const CompareCommand& options) {
+  if (options.compute == "none") return fail("--compute none takes no --tensors: routes need no values");
+  const auto file = app::SafetensorsFile::open(options.tensors);
+  if (!file) return fail(file.error());
+  auto made = app::read_file_call(*file, app::joined(options.job.job, " "));
+  if (!made) return fail(options.tensors + ": " + made.error());
+  return made;
+}
+
 int run_compare(const CompareCommand& options, const Expected<app::ProfileLibrary>& library) {
-  const auto schedule = read_job(options.job, library);
+  std::optional<app::FileCall> recorded;
+  if (!options.tensors.empty()) {
+    auto made = read_recorded(options);
+    if (!made) return say(Exit::wrong, made.error());
+    recorded.emplace(*std::move(made));
+  }
+  const auto schedule =
+      recorded ? Expected<app::CallSchedule>(app::make_schedule(recorded->written)) : read_job(options.job, library);
   if (!schedule) return say(Exit::wrong, schedule.error());
   if (options.b.empty())
     return say(Exit::wrong, "--b is missing; write what the second chain has, such as --b sage,sdnq");
@@ -177,6 +196,11 @@ int run_compare(const CompareCommand& options, const Expected<app::ProfileLibrar
   app::CompareOptions compare;
   compare.compute = options.compute != "none";
   compare.seed = options.job.seed;
+  if (recorded) {
+    compare.tensors = [&recorded](const AttentionCall& call, std::uint32_t) {
+      return app::copy_tensors(*recorded, call);
+    };
+  }
   compare.stop = interrupt.token();
   compare.progress = progress_line();
   const auto result = app::compare_chains(*schedule, **a, **b, compare);
@@ -206,7 +230,8 @@ int run_compare(const CompareCommand& options, const Expected<app::ProfileLibrar
 
 void add_compare(CLI::App& program, Command& command, const Profiles& profiles, bool with_inputs) {
   CLI::App* sub = program.add_subcommand(
-      "compare", "Two chains on one set of generated tensors: error, time, moved routes; a is the reference");
+      "compare",
+      "Two chains on one set of tensors, generated or recorded: error, time, moved routes; a is the reference");
   auto options = std::make_shared<CompareCommand>();
   options->job.add(*sub, with_inputs && profiles() ? &*profiles() : nullptr);
   options->a.add(*sub, "a", "The first chain; plain sdpa when it is left out");
@@ -214,6 +239,10 @@ void add_compare(CLI::App& program, Command& command, const Profiles& profiles, 
   sub->add_option("--compute", options->compute, "none compares routes only")
       ->check(CLI::IsMember({"representatives", "none"}))
       ->capture_default_str();
+  sub->add_option("--tensors", options->tensors,
+                  "Compare on one recorded call: q, k, v and mask out of a safetensors file; JOB then holds words such "
+                  "as causal")
+      ->type_name("FILE");
   options->gate.add(*sub);
   options->chain.add_target(*sub);
   sub->add_option("--set", options->chain.sets, "A setting of both sides")->type_name("K=V")->take_all();

@@ -91,6 +91,7 @@ int run_tensors(const TensorsOptions& options, const JobOptions& job, const Chai
   report.target = (*engine)->plan()->target().name;
   report.emulated = !(*engine)->plan()->target().present;
   report.computed = true;
+  report.attention.emplace_back(written.role, explanation.dispatch);
   report.outcome = std::string(app::name_of(*outcome));
   report.elapsed_seconds = session.elapsed_seconds();
   if (chain.json) {

@@ -2,9 +2,11 @@
 // attention_backend on the command line: what a request becomes, what serves then, and what never falls back.
 #include "support/attnctl.h"
 #include "support/oracle.h"
+#include "support/tensors_file.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
+#include <random>
 
 using attn::test::Answer;
 using attn::test::run_attnctl;
@@ -227,6 +229,43 @@ class CliPolicyTest : public QObject {
              qPrintable(why.out));
     QCOMPARE(compare("0.5", "h100").parsed()["quarantined"].size(), std::size_t{0});  // measured anew, it is fine
     QCOMPARE(chain_on("h100"), json("sage>sdpa"));
+  }
+
+  void case_51_recorded_values_decide_where_generated_ones_do_not() {
+    QTemporaryDir folder;
+    const QString file = folder.filePath("recorded.safetensors");
+    // One channel of the keys is far larger than the rest and the queries do not look at it: eight bits of the others
+    // are lost in it. Normal numbers have nothing of the kind.
+    std::mt19937 random(7);
+    std::normal_distribution<float> normal;
+    std::vector<float> values[3];
+    for (int i = 0; i < 2 * 1024 * 64; ++i) {
+      const bool first = i % 64 == 0;
+      values[0].push_back(first ? 0.0F : normal(random));
+      values[1].push_back(first ? (random() % 2 == 0 ? 6000.0F : -6000.0F) : normal(random));
+      values[2].push_back(normal(random));
+    }
+    attn::test::TensorsFile tensors;
+    for (int i = 0; i < 3; ++i) tensors.add(std::string(1, "qkv"[i]), {1, 2, 1024, 64}, values[i]);
+    tensors.save(file);
+    const QStringList chains{"--b", "sdnq", "--target", "h100", "--least-cosine", "0.99", "--json"};
+    const Answer generated = run_attnctl(QStringList{"compare", "q[1,2,1024,64]", "fp32"} + chains);
+    QVERIFY2(generated.code == 0, qPrintable(generated.err));
+    QVERIFY(generated.parsed()["calls"][0]["cosine"] > 0.999);
+    QVERIFY(generated.parsed()["quarantined"].empty());
+    const Answer recorded = run_attnctl(QStringList{"compare", "--tensors", file} + chains);
+    QVERIFY2(recorded.code == 0, qPrintable(recorded.err));
+    QVERIFY(recorded.parsed()["calls"][0]["b"]["backend"] == "sdnq");
+    QVERIFY(recorded.parsed()["calls"][0]["cosine"] < 0.9);
+    QCOMPARE(recorded.parsed()["quarantined"].size(), std::size_t{1});
+    // Wrong input.
+    const Answer nothing = run_attnctl({"compare", "--tensors", folder.filePath("no"), "--b", "sdnq"});
+    QVERIFY(nothing.code == 2 && nothing.err.contains("there is no such file"));
+    QCOMPARE(run_attnctl(QStringList{"compare", "--tensors", file, "--compute", "none"} + chains).code, 2);
+    // The run of such a file says what the dispatcher made of it, too.
+    const Answer ran = run_attnctl({"run", "--tensors", file, "--target", "h100", "--json"});
+    QVERIFY2(ran.code == 0, qPrintable(ran.err));
+    QCOMPARE(ran.parsed()["attention"].size(), std::size_t{1});
   }
 
   void case_53_a_backend_that_owns_the_model_is_named() {

@@ -3,7 +3,6 @@
 
 #include "app/jobs/profile/profile_job.h"
 #include "app/jobs/tensors/findings.h"
-#include "app/jobs/tensors/generated.h"
 
 #include <algorithm>
 #include <chrono>
@@ -110,7 +109,8 @@ class Comparison {
     const RoleScope role_a(a_.context(), distinct.role);
     const RoleScope role_b(b_.context(), distinct.role);
     if (options_.compute) {
-      compute(row, generate(call, options_.seed + index, distinct.hidden_keys));
+      compute(row, options_.tensors ? options_.tensors(call, index)
+                                    : generate(call, options_.seed + index, distinct.hidden_keys));
     } else {
       row.a = serve(a_, call);
       row.b = serve(b_, placed(b_.plan().target(), distinct.call));

@@ -3,6 +3,7 @@
 
 #include "app/jobs/job.h"
 #include "app/jobs/profile/schedule.h"
+#include "app/jobs/tensors/generated.h"
 
 #include <cstdint>
 #include <functional>
@@ -30,7 +31,7 @@ struct CompareSide {
   double layout_error = 0.0;  ///< max abs difference to the same values in contiguous tensors; 0 when they are
 };
 
-/// One distinct call through both chains, with the same generated tensors.
+/// One distinct call through both chains, with the same tensors.
 struct CompareRow {
   std::string call;  ///< in the written notation, with its role
   Role role = Role::transformer;
@@ -54,6 +55,8 @@ struct CompareResult {
 struct CompareOptions {
   bool compute = true;  ///< false: routes only
   std::uint64_t seed = 0;
+  /// The tensors of distinct call `index`, whose shapes and devices `call` has; empty: generated ones.
+  std::function<CallTensors(const AttentionCall& call, std::uint32_t index)> tensors;
   std::stop_token stop;
   std::function<void(const JobProgress&)> progress;
 };

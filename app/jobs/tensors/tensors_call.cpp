@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/tensors/tensors_call.h"
 
+#include <cstring>
 #include <string>
 
 namespace attn::app {
@@ -89,6 +90,27 @@ Expected<FileCall> read_file_call(const SafetensorsFile& file, std::string_view 
   made.output = HostTensor(shape, call.query.dtype, call.query.device);
   call.output = made.output.view();
   return made;
+}
+
+CallTensors copy_tensors(const FileCall& made, const AttentionCall& call) {
+  CallTensors copy;
+  copy.call = call;
+  const auto take = [](const HostTensor& from, TensorView& view, HostBuffer& memory) {
+    const auto bytes = static_cast<std::size_t>(from.view().bytes());
+    memory = HostBuffer(bytes);
+    std::memcpy(memory.data(), from.view().data, bytes);
+    const Device device = view.device;
+    view = from.view();
+    view.device = device;
+    view.data = memory.data();
+  };
+  take(made.query, copy.call.query, copy.query);
+  take(made.key, copy.call.key, copy.key);
+  take(made.value, copy.call.value, copy.value);
+  if (made.mask) take(*made.mask, *copy.call.attn_mask, copy.mask);
+  take(made.output, copy.call.output, copy.output);
+  std::memset(copy.output.data(), 0, copy.output.size());
+  return copy;
 }
 
 std::unique_ptr<Job> make_file_job(FileCall& call) { return std::make_unique<FileJob>(call); }
