@@ -3,6 +3,7 @@
 
 #include "app/cli/settings_file.h"
 #include "app/jobs/nearest.h"
+#include "app/jobs/presets/presets.h"
 #include "app/jobs/sparse/threads.h"
 #include "app/jobs/targets/targets.h"
 #include "backends/all.h"
@@ -67,6 +68,10 @@ void ChainOptions::add_settings(CLI::App& command) {
   command.add_option("--set", sets, "A setting by its SD.Next key, such as sdnq_attention_smooth_k=false")
       ->type_name("K=V")
       ->take_all();
+  command
+      .add_option("--preset", preset,
+                  "Start from a preset, such as \"fast int8\"; an unknown name gets the list of those there are")
+      ->type_name("NAME");
   command.add_option("--import", import_file, "Start from the settings in an SD.Next config.json")->type_name("FILE");
   attention.add(command);
 }
@@ -151,6 +156,11 @@ Expected<std::unique_ptr<Engine>> make_engine(const ChainOptions& options, LogSi
     if (*live && sink) sink(line);
   };
   auto engine = std::make_unique<Engine>(std::move(registry), *std::move(target), gated, app::on_all_threads());
+  if (!options.preset.empty()) {
+    const auto preset = app::PresetShelf().find(options.preset);
+    if (!preset) return fail("--preset: " + preset.error());
+    if (auto applied = app::apply_preset(*preset, *engine); !applied) return fail(applied.error());
+  }
   if (!options.import_file.empty()) {
     if (auto imported = import_settings(options.import_file, *engine); !imported) return fail(imported.error());
   }
@@ -185,29 +195,6 @@ Expected<std::vector<Requirement>> read_requirements(const Registry& registry, c
   }
   if (!for_all.backends.empty()) requirements.push_back(std::move(for_all));
   return requirements;
-}
-
-std::string unmet_requirement(const std::vector<Requirement>& requirements, const Explanation& explanation,
-                              const AttentionCall& call, Role role) {
-  if (!explanation.dispatch.error.empty()) return explanation.dispatch.error + "; nothing ran";
-  for (const Requirement& requirement : requirements) {
-    if (requirement.role && requirement.role != role) continue;
-    const auto& names = requirement.backends;
-    const auto among = [&names](const std::string& name) {
-      return std::find(names.begin(), names.end(), name) != names.end();
-    };
-    if (among(explanation.selected) && (explanation.executed.empty() || among(explanation.executed))) continue;
-    std::string why;
-    for (const BackendVerdict& entry : explanation.entries) {
-      if (!among(entry.backend)) continue;
-      if (!why.empty()) why += "; ";
-      why += entry.backend + ": " + (entry.reason.empty() ? "another backend stands before it" : entry.reason);
-    }
-    return app::joined(names, " or ") + " is required but would not serve the " + std::string(name_of(role)) +
-           " call q" + shape_text(call.query.sizes()) + " k" + shape_text(call.key.sizes()) + " " +
-           std::string(name_of(call.query.dtype)) + " (" + why + "); " + explanation.selected + " would; nothing ran";
-  }
-  return {};
 }
 
 }  // namespace attn::cli

@@ -3,6 +3,7 @@
 
 #include "app/cli/attention_options.h"
 #include "app/cli/program.h"
+#include "app/jobs/requirement/requirement.h"
 #include "core/engine/engine.h"
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,7 @@ struct ChainOptions {
   std::string target = "cpu";
   std::optional<std::string> overrides;
   std::vector<std::string> sets;
+  std::string preset;       ///< settings under a name, before the import
   std::string import_file;  ///< settings out of an SD.Next config.json, before overrides and sets
   std::string require;
   AttentionOptions attention;
@@ -28,7 +30,7 @@ struct ChainOptions {
   void add_json(CLI::App& command);
   void add_log(CLI::App& command);
   void add_target(CLI::App& command);
-  void add_settings(CLI::App& command);  ///< target, overrides, set, import, attention
+  void add_settings(CLI::App& command);  ///< target, overrides, set, preset, import, attention
   void add_chain(CLI::App& command);     ///< those, require, json, debug, log
 };
 
@@ -52,16 +54,9 @@ struct ChainOptions {
 /// Words of a list separated by commas, trimmed, empty ones gone.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 
-/// Backends that must serve: for every call, or for the calls of one role ("transformer=sage").
-struct Requirement {
-  std::optional<Role> role;
-  std::vector<std::string> backends;
-};
+using app::Requirement;
+using app::unmet_requirement;
+/// Reads "sage,sdnq" or "transformer=sage". Error: the unknown name or role.
 [[nodiscard]] Expected<std::vector<Requirement>> read_requirements(const Registry& registry, const std::string& text);
-
-/// The sentence that says which requirement, or which attention backend that must not fall back, the call does not
-/// meet and why; empty when all are met.
-[[nodiscard]] std::string unmet_requirement(const std::vector<Requirement>& requirements,
-                                            const Explanation& explanation, const AttentionCall& call, Role role);
 
 }  // namespace attn::cli

@@ -70,19 +70,6 @@ void print_times(const app::GenerationResult& result) {
             << std::flush;
 }
 
-/// The first requirement that a call of the generation does not meet.
-std::string first_unmet(const app::GenerationSettings& settings, const app::ShapesConfig& config,
-                        const std::vector<Requirement>& required, const Engine& engine) {
-  if (required.empty()) return {};
-  const Device device = engine.plan()->target().is_cpu() ? Device::cpu() : Device::accel();
-  for (const app::PlannedCall& planned : app::planned_calls(settings, config, device)) {
-    const Explanation explanation = engine.explain(planned.call, planned.role, 0);
-    std::string unmet = unmet_requirement(required, explanation, planned.call, planned.role);
-    if (!unmet.empty()) return unmet;
-  }
-  return {};
-}
-
 struct Answer {
   const GenerateOptions& options;
   const app::GenerationSettings& settings;
@@ -179,7 +166,7 @@ int generate(GenerateOptions options) {
   StepLine line;
   const auto job = app::ShapesJob::make(*model, asked->generation, &line, options.threads);
   if (!job) return say(Exit::wrong, job.error());
-  if (const std::string unmet = first_unmet(asked->generation, (*model)->config(), *required, **engine);
+  if (const std::string unmet = app::first_unmet(asked->generation, (*model)->config(), *required, **engine);
       !unmet.empty()) {
     return say(Exit::failed, unmet);
   }

@@ -27,19 +27,6 @@ app::Compute compute_of(const std::string& name) {
   return name == "all" ? app::Compute::all : app::Compute::representatives;
 }
 
-/// The first requirement that some call of the schedule does not meet.
-std::string first_unmet(const app::CallSchedule& schedule, const std::vector<Requirement>& required,
-                        const Engine& engine) {
-  for (const app::DistinctCall& distinct : schedule.distinct) {
-    if (distinct.times == 0) continue;
-    const AttentionCall call =
-        schedule.devices_stated ? distinct.call : app::placed_on(engine.plan()->target(), distinct.call);
-    std::string unmet = unmet_requirement(required, engine.explain(call, distinct.role, 0), call, distinct.role);
-    if (!unmet.empty()) return unmet;
-  }
-  return {};
-}
-
 /// What the dispatcher does for each role that the job has calls of.
 std::vector<std::pair<Role, Explanation::Dispatch>> decisions_of(const Engine& engine,
                                                                  const std::vector<app::DistinctCall>& calls) {
@@ -62,7 +49,7 @@ int run_schedule(const RunOptions& options, app::Compute compute, const Expected
   if (!engine) return say(Exit::wrong, engine.error());
   const auto required = read_requirements((*engine)->registry(), options.chain.require);
   if (!required) return say(Exit::wrong, required.error());
-  if (const std::string unmet = first_unmet(*schedule, *required, **engine); !unmet.empty()) {
+  if (const std::string unmet = app::first_unmet(*schedule, *required, **engine); !unmet.empty()) {
     return say(Exit::failed, unmet);
   }
   const std::optional<app::MathForecast> math = app::math_forecast(**engine, *schedule);

@@ -261,7 +261,7 @@ Expected<ImportText> read_profile(std::string_view text, const ProductionSetting
   if (const JsonValue* list = json->find("quarantine")) read_quarantine(*list, out);
   for (const auto& [key, value] : json->members()) {
     if (key != kMark && key != "version" && key != "target" && key != "settings" && key != "attention" &&
-        key != "quarantine") {
+        key != "quarantine" && key != "name" && key != "about") {  // a preset's own two
       out.notes.push_back(key + " is not known and left aside");
     }
   }
