@@ -11,6 +11,8 @@
 #include <QString>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace attn::ui {
@@ -76,10 +78,23 @@ class JobControl : public QObject {
   virtual void stop() = 0;
   [[nodiscard]] virtual bool running() const = 0;
 
+  /// Backends by name of which one must serve every call of the denoiser: run() refuses a job that would fall back, as
+  /// `--require transformer=NAME` does. Empty: every fallback is allowed.
+  [[nodiscard]] const std::vector<std::string>& required() const noexcept { return required_; }
+  void require(std::vector<std::string> backends) {
+    if (backends == required_) return;
+    required_ = std::move(backends);
+    emit required_changed();
+  }
+
  signals:
+  void required_changed();
   void started(const QString& title);
   void progressed(const attn::ui::RunProgress& progress);
   void ended(const attn::ui::RunEnd& end);
+
+ private:
+  std::vector<std::string> required_;
 };
 
 /// What the router did, as it becomes known. changed() arrives on the GUI thread, at most 60 times a second.
@@ -109,6 +124,7 @@ class TargetList {
 class LogFeed;
 class PlatformService;
 class PolicyService;
+class PresetService;
 class SparseService;
 
 /// Everything that the window needs. The referred objects outlive it.
@@ -123,6 +139,7 @@ struct Services {
   PreviewService& pictures;
   PolicyService& policy;
   PlatformService& platform;
+  PresetService& presets;
 };
 
 }  // namespace attn::ui

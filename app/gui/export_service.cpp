@@ -164,6 +164,7 @@ void GuiExportService::read(const ui::ImportRequest& request) {
 }
 
 void GuiExportService::apply(const ui::ImportPreview& preview) {
+  emit applying();
   worker_.post([this, path = preview.path, text = preview.read, address = postbox_.address()] {
     ProductionSettings before = production_settings(engine_);
     const ui::ImportResult done = take(path, text);
@@ -173,8 +174,12 @@ void GuiExportService::apply(const ui::ImportPreview& preview) {
 }
 
 void GuiExportService::put_back() {
+  emit applying();
   worker_.post([this, address = postbox_.address()] {
-    if (!before_) return;
+    if (!before_) {
+      address.post([this] { emit imported({}); });
+      return;
+    }
     ImportText text;
     for (const auto& [key, value] : before_->values.all()) text.values.emplace_back(key, value);
     text.attention = before_->attention;

@@ -3,6 +3,7 @@
 
 #include "app/gui/preview_service.h"
 #include "app/jobs/profile/profile_job.h"
+#include "app/jobs/requirement/requirement.h"
 #include "trace/collector.h"
 #include "ui/format/format.h"
 
@@ -126,6 +127,7 @@ Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
   if (request.model == GuiPreviewService::model_id()) return draw(request);
   Expected<CallSchedule> schedule = schedule_of(request);
   if (!schedule) return fail(schedule.error());
+  if (std::string unmet = first_unmet(*schedule, requirements(), engine_); !unmet.empty()) return fail(unmet);
   ui::RunFacts facts = facts_of(*schedule);
   Expected<void> started = start(make_schedule_job(std::move(*schedule), compute_of(request.work), 0));
   if (started) last_run_ = std::move(facts);
@@ -145,11 +147,17 @@ Expected<CallSchedule> GuiJobControl::schedule_of(const ui::RunRequest& request)
 
 Expected<void> GuiJobControl::draw(const ui::RunRequest& request) {
   const ui::PictureRequest wanted = request.picture.value_or(pictures_.defaults());
+  if (std::string unmet = pictures_.unmet(wanted, requirements()); !unmet.empty()) return fail(unmet);
   Expected<std::unique_ptr<Job>> job = pictures_.job(wanted);
   if (!job) return fail(job.error());
   Expected<void> started = start(std::move(*job));
   if (started) last_run_ = pictures_.facts(wanted);
   return started;
+}
+
+std::vector<Requirement> GuiJobControl::requirements() const {
+  if (required().empty()) return {};
+  return {{Role::transformer, required()}};
 }
 
 Expected<void> GuiJobControl::start(std::unique_ptr<Job> job, const Showing& showing) {

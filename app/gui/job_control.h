@@ -17,6 +17,7 @@ class Collector;
 namespace attn::app {
 
 class GuiPreviewService;
+struct Requirement;
 
 /// Runs profile jobs and generations for the window. All members are the GUI thread's; the job has its own.
 class GuiJobControl final : public ui::JobControl {
@@ -55,6 +56,7 @@ class GuiJobControl final : public ui::JobControl {
 
  private:
   [[nodiscard]] Expected<void> draw(const ui::RunRequest& request);
+  [[nodiscard]] std::vector<Requirement> requirements() const;
 
   ProfileLibrary library_;
   std::vector<ui::ModelInfo> models_;

@@ -6,6 +6,7 @@
 #include "app/jobs/pipeline/picture_metrics.h"
 #include "app/jobs/pipeline/png_file.h"
 #include "app/jobs/pipeline/prompt.h"
+#include "app/jobs/requirement/requirement.h"
 #include "ui/format/format.h"
 
 #include <algorithm>
@@ -153,6 +154,14 @@ Expected<std::unique_ptr<Job>> GuiPreviewService::job(const ui::PictureRequest& 
   const GenerationSettings generation = generation_of(request);
   if (auto good = check_settings(generation, config_); !good) return fail(good.error());
   return make_picture_job(shelf_, settings_of(generation, engine_.target().name, engine_), slot_);
+}
+
+std::string GuiPreviewService::unmet(const ui::PictureRequest& request,
+                                     const std::vector<Requirement>& required) const {
+  const GenerationSettings generation = generation_of(request);
+  // What is wrong with the request itself is job()'s to say.
+  if (!missing_.isEmpty() || !check_settings(generation, config_)) return {};
+  return first_unmet(generation, config_, required, engine_);
 }
 
 ui::RunFacts GuiPreviewService::facts(const ui::PictureRequest& request) const {

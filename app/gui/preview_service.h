@@ -11,10 +11,12 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 namespace attn::app {
 
 class ModelShelf;
+struct Requirement;
 
 /// The bundled model for the window. Only its short configuration is read at once; the weights are read by the first
 /// job that needs them.
@@ -37,6 +39,8 @@ class GuiPreviewService final : public ui::PreviewService {
 
   /// A job that draws, and puts its frames here. Error: a sentence for the person who pressed Run.
   [[nodiscard]] Expected<std::unique_ptr<Job>> job(const ui::PictureRequest& request) const;
+  /// The requirement that a call of the job would not meet, with the reason; empty when all are met.
+  [[nodiscard]] std::string unmet(const ui::PictureRequest& request, const std::vector<Requirement>& required) const;
   /// What the job publishes beside its calls.
   [[nodiscard]] ui::RunFacts facts(const ui::PictureRequest& request) const;
   /// The model as a list of models shows it.

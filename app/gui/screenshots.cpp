@@ -20,6 +20,7 @@
 #include <QDir>
 #include <QEventLoop>
 #include <QFile>
+#include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSettings>
@@ -97,6 +98,25 @@ class Session {
     if (!bench_.engine().set("sparse_attention_enabled", true)) return false;
     select("transformer");
     const bool taken = take(window_, "pending");
+    window_.workload().stop();
+    return wait_for([this] { return !bench_.jobs().running(); }) && taken;
+  }
+
+  /// The control panel with a preset that was changed since, a backend that is required, and what edits would do.
+  bool panel() {
+    window_.workload().choose_model("flux.1-dev");
+    bench_.services().presets.choose("sparse 30 %");
+    if (!wait_for([this] { return bench_.services().presets.state().chosen == "sparse 30 %"; })) return false;
+    bench_.jobs().require({"sdnq"});
+    if (!run(ui::Work::planned)) return false;
+    if (!bench_.engine().set("sparse_attention_budget", std::int64_t{45})) return false;
+    window_.workload().choose_work(ui::Work::all);
+    window_.workload().run();
+    if (!wait_for([this] { return bench_.services().trace.snapshot().calls > 12; })) return false;
+    if (!override_with({"Sage attention", "Flash attention"})) return false;
+    auto* moves = window_.findChild<QLabel*>("effect_moves");
+    if (!wait_for([moves] { return moves->text().contains(QChar(0x2192)); })) return false;
+    const bool taken = take(window_, "control-panel");
     window_.workload().stop();
     return wait_for([this] { return !bench_.jobs().running(); }) && taken;
   }
@@ -290,7 +310,7 @@ int take_screenshots(const QString& folder, const QString& theme_name, int scale
   const bool done =
       in_new_window([](Session& session) { return session.drawing(); }) && in_new_window([](Session& session) {
         return session.first_start() && session.finished_run() && session.sparse() && session.exchange() &&
-               session.pending();
+               session.pending() && session.panel();
       });
   return done ? 0 : 1;
 }

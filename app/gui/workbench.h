@@ -5,6 +5,7 @@
 #include "app/gui/job_control.h"
 #include "app/gui/platform_service.h"
 #include "app/gui/policy_service.h"
+#include "app/gui/preset_service.h"
 #include "app/gui/preview_service.h"
 #include "app/gui/selection_keeper.h"
 #include "app/gui/sparse_service.h"
@@ -64,6 +65,7 @@ class Workbench {
   GuiJobControl jobs_;
   GuiSparseService sparse_;
   GuiPlatformService platform_;
+  GuiPresetService presets_;
 };
 
 }  // namespace attn::app

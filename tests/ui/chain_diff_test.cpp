@@ -72,22 +72,6 @@ class ChainDiffTest : public QObject {
              (QStringList{"+dynamic", "-sdpa"}));
   }
 
-  void moved_calls_are_counted_by_who_would_serve_them() {
-    Engine engine(make_registry(), card());
-    trace::TraceSnapshot run;
-    trace::RouteRow row;
-    row.id.backend = row.executed = "sdpa";
-    row.id.role = Role::transformer;
-    row.id.query.size = {1, 24, 4608, 128};
-    row.id.query.rank = 4;
-    row.id.key = row.value = row.id.query;
-    row.calls = 1596;
-    run.routes.push_back(row);
-    QCOMPARE(moved_text(engine.registry(), *engine.wanted_plan(), run), QString());
-    QVERIFY(engine.set(keys::overrides, OptionList{"SDNQ attention"}).has_value());
-    QCOMPARE(moved_text(engine.registry(), *engine.plan(), run), QString("1\u202f596 calls move sdpa → sdnq"));
-  }
-
   void option_states_tell_wanted_applied_and_default_apart() {
     Engine engine(make_registry(), card());
     Pipe pipe;

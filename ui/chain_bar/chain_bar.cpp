@@ -108,9 +108,7 @@ void ChainBar::show_pending() {
   if (edits > 0) {
     pending_->setText("● " + counted(edits, tr("edit")) +
                       (running ? tr(" pending — applied when this job ends") : tr(" pending — not applied yet")));
-    const QString moved = moved_text(link_.engine().registry(), *wanted_, run_);
-    pending_->set_tip(moved.isEmpty() ? tr("No call of this run would be served by another backend.")
-                                      : tr("In this run: %1.").arg(moved));
+    pending_->set_tip(tr("The control panel shows what they would do to the calls of this run."));
   }
   revert_->setEnabled(edits > 0);
   rebuild_->setText(running ? tr("Rebuild between jobs") : tr("Rebuild"));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/chain_bar/chain_diff.h"
 
-#include "core/call/call_text.h"
-#include "core/router/explanation.h"
 #include "ui/format/format.h"
 
 #include <QCoreApplication>
@@ -70,29 +68,6 @@ std::vector<ChainLink> chain_links(const Registry& registry, const Plan& applied
     links.push_back(std::move(link));
   }
   return links;
-}
-
-QString moved_text(const Registry& registry, const Plan& wanted, const trace::TraceSnapshot& run) {
-  std::map<QString, qint64> moves;
-  for (const trace::RouteRow& row : run.routes) {
-    const Expected<WrittenCall> written = parse_call(written_call(row, wanted.target().is_cpu()));
-    if (!written) continue;
-    GenerationContext context;
-    context.begin(std::nullopt, row.last_step + 1);
-    context.set_role(row.id.role);
-    context.set_step(row.first_step);
-    const Explanation then = explain_route(registry, wanted, written->call, context, nullptr);
-    if (then.executed == row.executed) continue;
-    moves[text_of(row.executed) + QStringLiteral(" → ") + text_of(then.executed)] += row.calls;
-  }
-  QStringList parts;
-  for (const auto& [move, count] : moves) {
-    parts << counted(count, QCoreApplication::translate("ChainBar", "call")) +
-                 (count == 1 ? QCoreApplication::translate("ChainBar", " moves ")
-                             : QCoreApplication::translate("ChainBar", " move ")) +
-                 move;
-  }
-  return parts.join(", ");
 }
 
 }  // namespace attn::ui

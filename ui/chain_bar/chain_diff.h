@@ -27,8 +27,4 @@ struct ChainLink {
 [[nodiscard]] std::vector<ChainLink> chain_links(const Registry& registry, const Plan& applied, const Plan& wanted,
                                                  const trace::TraceSnapshot& run);
 
-/// How many calls of `run` would be served by somebody else: "12 calls move flash → sage"; empty when none would.
-/// Sparse selections are not weighed. Cost: one explanation per distinct route.
-[[nodiscard]] QString moved_text(const Registry& registry, const Plan& wanted, const trace::TraceSnapshot& run);
-
 }  // namespace attn::ui

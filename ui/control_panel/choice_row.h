@@ -9,7 +9,7 @@ class QLabel;
 namespace attn::ui {
 
 /// One choice of a list option: a check box, for a backend its colour, and on the right what it is on this target.
-class ChoiceRow final : public OptionRow {
+class ChoiceRow : public OptionRow {
   Q_OBJECT
 
  public:
@@ -24,6 +24,10 @@ class ChoiceRow final : public OptionRow {
   [[nodiscard]] const std::string& choice() const noexcept { return choice_; }
   [[nodiscard]] QCheckBox* box() noexcept { return box_; }
   [[nodiscard]] QString note() const;
+  [[nodiscard]] bool is_on(const OptionValue& value) const { return has_item(value, choice_); }
+
+ protected:
+  [[nodiscard]] QLabel* note_label() noexcept { return note_; }
 
  private:
   void set_choice(bool on);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/control_panel/control_panel.h"
 
-#include "ui/control_panel/choice_row.h"
+#include "ui/control_panel/backend_row.h"
+#include "ui/control_panel/effect_box.h"
+#include "ui/control_panel/preset_rows.h"
 #include "ui/control_panel/section.h"
 #include "ui/control_panel/target_selector.h"
 #include "ui/control_panel/value_rows.h"
@@ -33,20 +35,11 @@ constexpr std::string_view kDispatcher = "hf_attention";
 /// Sections that are open before anybody has said otherwise.
 bool opens_by_default(const QString& title) { return title != "Attention Slicing" && title != "Attention Dispatcher"; }
 
-QString joined(const std::vector<std::string>& names) {
-  QString out;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) out += i + 1 == names.size() ? ControlPanel::tr(" or ") : QStringLiteral(", ");
-    out += text_of(names[i]);
-  }
-  return out;
-}
-
 }  // namespace
 
-ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseContext& sparse, PolicyService& policy,
-                           const Theme& theme, QWidget* parent)
-    : QWidget(parent), link_(link), theme_(theme) {
+ControlPanel::ControlPanel(EngineLink& link, const Services& services, SparseContext& sparse, const Theme& theme,
+                           QWidget* parent)
+    : QWidget(parent), link_(link), jobs_(services.jobs), sparse_context_(sparse), theme_(theme) {
   setObjectName("control_panel");
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
@@ -69,6 +62,8 @@ ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseCo
   set_look(refusal_, "bad");
   search_row->addWidget(refusal_);
   outer->addLayout(search_row);
+  effect_ = new EffectBox(link, theme, this);
+  outer->addWidget(effect_);
 
   auto* area = new QScrollArea(this);
   area->setWidgetResizable(true);
@@ -79,9 +74,13 @@ ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseCo
   column_->setContentsMargins(0, 0, 0, 12);
   column_->setSpacing(0);
   auto* target_section = new Section(tr("Target"), theme, content);
-  target_section->add(new TargetSelector(link, targets, theme, target_section));
+  target_section->add(new TargetSelector(link, services.targets, theme, target_section));
   target_section_ = target_section;
   column_->addWidget(target_section);
+  preset_section_ = new Section(tr("Presets"), theme, content);
+  presets_ = new PresetRows(services.presets, theme, preset_section_);
+  preset_section_->add(presets_);
+  column_->addWidget(preset_section_);
   nothing_found_ = new QLabel(tr("No option has these letters in its name, key or help."), content);
   nothing_found_->setWordWrap(true);
   nothing_found_->setContentsMargins(12, 12, 12, 12);
@@ -93,7 +92,7 @@ ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseCo
   outer->addWidget(area, 1);
 
   sparse_ = new SparseExtras(sparse, theme, content);
-  policy_ = new PolicyRows(policy, theme, content);
+  policy_ = new PolicyRows(services.policy, theme, content);
   for (const OptionState& state : link_.states()) {
     QString title = text_of(state.spec.section);
     if (state.spec.key == keys::overrides) title = tr("Overrides");
@@ -115,12 +114,17 @@ ControlPanel::ControlPanel(EngineLink& link, const TargetList& targets, SparseCo
     };
     return rank(a) < rank(b);
   });
-  for (std::size_t i = 0; i < groups_.size(); ++i) column_->insertWidget(static_cast<int>(i) + 1, groups_[i].section);
+  for (std::size_t i = 0; i < groups_.size(); ++i) column_->insertWidget(static_cast<int>(i) + 2, groups_[i].section);
+  group(tr("Overrides")).section->header()->set_note(tr("asked in this order"));
+  add_kernel_note();
 
   connect(search_, &QLineEdit::textChanged, this, &ControlPanel::show_search);
   connect(&link_, &EngineLink::settings_changed, this, &ControlPanel::refresh);
   connect(&link_, &EngineLink::refused, this, &ControlPanel::show_refusal);
-  connect(&policy, &PolicyService::changed, this, &ControlPanel::refresh);
+  connect(&services.policy, &PolicyService::changed, this, &ControlPanel::refresh);
+  const auto show_preset = [this] { preset_section_->header()->set_note(presets_->note()); };
+  connect(presets_, &PresetRows::changed, this, show_preset);
+  show_preset();
   refresh();
 }
 
@@ -135,15 +139,11 @@ ControlPanel::Group& ControlPanel::group(const QString& title) {
 }
 
 void ControlPanel::add_rows(Group& group, const OptionState& state) {
+  if (state.spec.key == keys::overrides) {
+    add_backends(group, state);
+    return;
+  }
   for (OptionRow* row : make_option_rows(link_, theme_, state, group.section)) {
-    if (state.spec.key == keys::overrides) {
-      auto* choice = static_cast<ChoiceRow*>(row);
-      if (const BackendSpec* spec = link_.engine().registry().by_label(choice->choice())) {
-        choice->show_backend(text_of(spec->name));
-        choice->setToolTip(QStringLiteral("<p><b>%1</b></p><p>%2</p>")
-                               .arg(text_of(spec->label).toHtmlEscaped(), text_of(spec->help).toHtmlEscaped()));
-      }
-    }
     if (state.spec.key == kSparse + "enabled") add_companion(group, row, sparse_->headline());
     group.section->add(row);
     group.rows.push_back(row);
@@ -153,6 +153,31 @@ void ControlPanel::add_rows(Group& group, const OptionState& state) {
     }
     if (state.spec.key == kSparse + "schedule_bump") add_companion(group, row, sparse_->schedule());
   }
+}
+
+void ControlPanel::add_backends(Group& group, const OptionState& state) {
+  for (const std::string& label : state.spec.choices) {
+    const BackendSpec* spec = link_.engine().registry().by_label(label);
+    if (spec == nullptr) continue;  // the choices are the registry's own labels
+    auto* row = new BackendRow(link_, jobs_, theme_, state, *spec, group.section);
+    row->show_state(state);
+    group.section->add(row);
+    group.rows.push_back(row);
+    backends_.push_back(row);
+  }
+}
+
+void ControlPanel::add_kernel_note() {
+  Section* section = group(tr("Kernel flags")).section;
+  section->header()->set_note(tr("switch · really runs here"));
+  kernel_note_ = new QLabel(section);
+  kernel_note_->setObjectName("kernel_note");
+  kernel_note_->setWordWrap(true);
+  kernel_note_->setContentsMargins(26, 0, 12, 2);
+  set_look(kernel_note_, "small");
+  kernel_note_->hide();
+  section->add(kernel_note_);
+  kernel_note_->hide();
 }
 
 void ControlPanel::add_exclusions(Group& group, const OptionState& state) {
@@ -172,6 +197,7 @@ void ControlPanel::add_companion(Group& group, OptionRow* row, QWidget* widget) 
 
 void ControlPanel::refresh() {
   bool any_edited = link_.engine().target().name != link_.engine().plan()->target().name;
+  bool any_changed = false;
   for (Group& group : groups_) {
     const bool asks = group.section->isAncestorOf(policy_);
     bool edited_here = asks && policy_->is_edited();
@@ -184,39 +210,35 @@ void ControlPanel::refresh() {
     }
     group.section->header()->set_marks(edited_here, changed_here);
     any_edited |= edited_here;
+    any_changed |= changed_here;
   }
   show_backend_states();
   refusal_->hide();
-  emit edited(any_edited);
+  emit marked(any_edited, any_changed);
+}
+
+void ControlPanel::set_run(const trace::TraceSnapshot& run) {
+  served_.clear();
+  run_calls_ = run.calls;
+  for (const trace::RouteRow& row : run.routes) served_[row.executed] += row.calls;
+  effect_->watch().set_run(run, sparse_context_.facts());
+  show_backend_states();
 }
 
 void ControlPanel::show_backend_states() {
   const std::shared_ptr<const Plan> plan = link_.engine().plan();
-  const std::string platform = link_.engine().target().platform;
-  for (Group& group : groups_) {
-    for (OptionRow* row : group.rows) {
-      if (row->key() != keys::overrides) continue;
-      auto* choice = static_cast<ChoiceRow*>(row);
-      const BackendSpec* spec = link_.engine().registry().by_label(choice->choice());
-      if (spec == nullptr) continue;
-      const auto& reports = plan->reports();
-      const auto report =
-          std::find_if(reports.begin(), reports.end(), [&](const BackendReport& r) { return r.name == spec->name; });
-      if (!spec->on_platform(platform)) {
-        choice->show_note(tr("needs %1").arg(joined(*spec->platforms)), "dim",
-                          tr("This target's platform is %1.").arg(text_of(platform)));
-      } else if (report != reports.end() && report->state == BackendState::failed) {
-        choice->show_note(tr("failed: %1").arg(text_of(report->reason)), "bad", text_of(report->reason));
-      } else if (report != reports.end() && report->state == BackendState::ready) {
-        const QString narrowed = text_of(report->reason);
-        choice->show_note(narrowed.isEmpty() ? tr("✓ ready") : tr("ready, narrowed"), "ok", narrowed);
-      } else if (report != reports.end() && report->state == BackendState::skipped) {
-        choice->show_note(tr("nothing to serve"), "dim", text_of(report->reason));
-      } else {
-        choice->show_note(spec->terminal ? tr("terminal") : QString(), "dim",
-                          spec->terminal ? tr("Takes whatever the entries before it declined") : QString());
-      }
+  const Target target = link_.engine().target();
+  const OptionState* overrides = find_state(link_.states(), keys::overrides);
+  if (overrides == nullptr) return;
+  for (BackendRow* row : backends_) {
+    const BackendReport* report = nullptr;
+    for (const BackendReport& one : plan->reports()) {
+      if (one.name == row->spec().name) report = &one;
     }
+    const BackendFact fact =
+        backend_fact(row->spec(), report, target, row->is_on(overrides->wanted), row->is_on(overrides->applied));
+    const auto served = served_.find(row->spec().name);
+    row->show_facts(fact, run_calls_ == 0 ? std::nullopt : std::optional(served == served_.end() ? 0 : served->second));
   }
 }
 
@@ -225,6 +247,9 @@ void ControlPanel::show_search() {
   bool any = needle.isEmpty();
   target_section_->setVisible(needle.isEmpty() || QStringLiteral("target").contains(needle));
   any |= target_section_->isVisibleTo(this);
+  preset_section_->setVisible(needle.isEmpty() || presets_->matches(needle));
+  preset_section_->set_searching(!needle.isEmpty());
+  any |= preset_section_->isVisibleTo(this);
   for (Group& group : groups_) {
     bool any_here = needle.isEmpty();
     for (OptionRow* row : group.rows) {
@@ -269,12 +294,19 @@ void ControlPanel::show_kernels(const std::vector<KernelRow>& kernels) {
       auto* choice = static_cast<ChoiceRow*>(row);
       for (const KernelRow& kernel : kernels) {
         if (kernel.option.empty() || kernel.option != choice->choice()) continue;
+        const bool dead = kernel.switched_on && kernel.runs == Support::not_supported;
         const RunsText runs = runs_text(kernel.runs);
-        const bool claims = kernel.runs != Support::unknown;
-        choice->show_note(claims ? runs.words : QString(), runs.look, text_of(kernel.reason));
+        choice->show_note(dead ? tr("on, but does not run here") : runs.words, runs.look, text_of(kernel.reason));
       }
     }
   }
+  QStringList others;
+  for (const KernelRow& kernel : kernels) {
+    if (!kernel.option.empty() || kernel.runs == Support::unknown) continue;
+    others << tr("%1 has no switch: %2").arg(text_of(kernel.kernel), runs_text(kernel.runs).words);
+  }
+  kernel_note_->setText(others.join('\n'));
+  kernel_note_->setHidden(others.isEmpty());
 }
 
 void ControlPanel::save(QSettings& settings) const {
@@ -282,11 +314,13 @@ void ControlPanel::save(QSettings& settings) const {
   for (const Group& group : groups_) {
     if (group.section->is_open() != opens_by_default(group.section->title())) flipped << group.section->title();
   }
+  if (!preset_section_->is_open()) flipped << preset_section_->title();
   settings.setValue("control_panel/flipped_sections", flipped);
 }
 
 void ControlPanel::restore(const QSettings& settings) {
   const QStringList flipped = settings.value("control_panel/flipped_sections").toStringList();
+  preset_section_->set_open(!flipped.contains(preset_section_->title()));
   for (Group& group : groups_) {
     const QString title = group.section->title();
     group.section->set_open(opens_by_default(title) != flipped.contains(title));

@@ -7,6 +7,9 @@
 #include "ui/theme/theme.h"
 
 #include <QWidget>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 class QLabel;
@@ -17,8 +20,11 @@ class QVBoxLayout;
 
 namespace attn::ui {
 
+class BackendRow;
+class EffectBox;
 class OptionRow;
 class PolicyRows;
+class PresetRows;
 class Section;
 class SparseContext;
 class SparseExtras;
@@ -29,8 +35,11 @@ class ControlPanel final : public QWidget {
   Q_OBJECT
 
  public:
-  ControlPanel(EngineLink& link, const TargetList& targets, SparseContext& sparse, PolicyService& policy,
-               const Theme& theme, QWidget* parent = nullptr);
+  ControlPanel(EngineLink& link, const Services& services, SparseContext& sparse, const Theme& theme,
+               QWidget* parent = nullptr);
+
+  /// The run whose calls the backends count and whose routes pending edits are weighed against.
+  void set_run(const trace::TraceSnapshot& run);
 
   void focus_search();
   /// Narrows the list to options that have these letters.
@@ -42,8 +51,8 @@ class ControlPanel final : public QWidget {
   void restore(const QSettings& settings);
 
  signals:
-  /// Something inside is edited and not applied.
-  void edited(bool any);
+  /// Something inside is edited and not applied, or applied and not the default.
+  void marked(bool edited, bool changed);
 
  private:
   struct Group {
@@ -57,6 +66,8 @@ class ControlPanel final : public QWidget {
   };
   Group& group(const QString& title);
   void add_rows(Group& group, const OptionState& state);
+  void add_backends(Group& group, const OptionState& state);
+  void add_kernel_note();
   void add_exclusions(Group& group, const OptionState& state);
   void add_companion(Group& group, OptionRow* row, QWidget* widget);
   void refresh();
@@ -65,13 +76,22 @@ class ControlPanel final : public QWidget {
   void show_refusal(const QString& key, const QString& sentence);
 
   EngineLink& link_;
+  JobControl& jobs_;
+  SparseContext& sparse_context_;
   const Theme& theme_;
   QLineEdit* search_;
   QLabel* refusal_;
   QLabel* nothing_found_;
+  EffectBox* effect_;
   QWidget* target_section_;
+  Section* preset_section_;
+  PresetRows* presets_;
+  QLabel* kernel_note_;
   QVBoxLayout* column_;
   std::vector<Group> groups_;
+  std::vector<BackendRow*> backends_;
+  std::map<std::string, std::int64_t> served_;  ///< calls of the run by who executed them
+  std::int64_t run_calls_ = 0;
   SparseExtras* sparse_;
   PolicyRows* policy_;
   std::vector<Companion> companions_;

@@ -7,6 +7,7 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSignalBlocker>
@@ -26,6 +27,17 @@ class Calm final : public Base {
   using Base::Base;
 
  protected:
+  /// A number's undo is that of the settings, not that of the letters typed into it.
+  bool event(QEvent* event) override {
+    if (event->type() == QEvent::ShortcutOverride) {
+      const auto* key = static_cast<QKeyEvent*>(event);
+      if (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo)) {
+        event->ignore();
+        return true;
+      }
+    }
+    return Base::event(event);
+  }
   void wheelEvent(QWheelEvent* event) override {
     if (this->hasFocus()) {
       Base::wheelEvent(event);

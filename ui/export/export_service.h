@@ -83,6 +83,8 @@ class ExportService : public QObject {
   virtual void put_back() = 0;
 
  signals:
+  /// apply() or put_back() has begun; imported() ends it.
+  void applying();
   void previewed(const attn::ui::ExportPreview& preview);
   void written(const attn::ui::ExportResult& result);
   void import_previewed(const attn::ui::ImportPreview& preview);

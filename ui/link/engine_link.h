@@ -8,6 +8,9 @@
 #include <QObject>
 #include <QString>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace attn::ui {
 
@@ -26,6 +29,8 @@ class EngineLink final : public QObject {
 
   /// False: refused; refused() has said why.
   bool set(std::string_view key, OptionValue value);
+  /// All or none.
+  bool set_all(const std::vector<std::pair<std::string, OptionValue>>& changes);
   void set_target(Target target);
 
  signals:
@@ -37,11 +42,13 @@ class EngineLink final : public QObject {
 
  private:
   void take(const EngineEvent& event);
+  void take_job(std::optional<OptionValues> began_with);
   void refresh_soon();
   void refresh();
 
   Engine& engine_;
   OptionStates states_;
+  std::optional<OptionValues> job_began_with_;  ///< while a job runs
   bool refresh_queued_ = false;
   Postbox postbox_;
   std::shared_ptr<void> subscription_;

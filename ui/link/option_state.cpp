@@ -14,7 +14,7 @@ bool same_letter(char a, char b) {
 
 }  // namespace
 
-OptionStates option_states(const Engine& engine) {
+OptionStates option_states(const Engine& engine, const OptionValues* job_began_with) {
   const OptionValues values = engine.values();
   const std::vector<PendingChange> pending = engine.pending();
   OptionStates states;
@@ -27,6 +27,11 @@ OptionStates option_states(const Engine& engine) {
       if (change.key != spec.key) continue;
       state.applied = change.applied;
       state.edited = true;
+    }
+    const bool waits = spec.applies == Applies::gate || spec.applies == Applies::model_load;
+    if (waits && job_began_with != nullptr) {
+      if (const OptionValue* held = job_began_with->find(spec.key); held != nullptr) state.applied = *held;
+      state.edited = !same_value(state.applied, state.wanted);
     }
     state.changed = !same_value(state.applied, spec.fallback);
     state.spec = std::move(spec);

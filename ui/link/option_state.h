@@ -18,8 +18,9 @@ struct OptionState {
 };
 using OptionStates = std::vector<OptionState>;
 
-/// Every option of the engine, in the order of its specs.
-[[nodiscard]] OptionStates option_states(const Engine& engine);
+/// Every option of the engine, in the order of its specs. `job_began_with`: the values at the start of the job that
+/// runs, which holds options that are looked at when a generation starts or a model loads; null while none runs.
+[[nodiscard]] OptionStates option_states(const Engine& engine, const OptionValues* job_began_with = nullptr);
 [[nodiscard]] const OptionState* find_state(const OptionStates& states, std::string_view key);
 
 /// Whether `item` is in a list option's value.

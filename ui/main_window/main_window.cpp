@@ -4,6 +4,7 @@
 #include "ui/block_mask/block_mask_panel.h"
 #include "ui/chain_bar/chain_bar.h"
 #include "ui/control_panel/control_panel.h"
+#include "ui/control_panel/preset_service.h"
 #include "ui/explain/explain_panel.h"
 #include "ui/export/export_dialog.h"
 #include "ui/export/file_drop.h"
@@ -52,6 +53,7 @@ MainWindow::MainWindow(const Services& services, Theme& theme, std::unique_ptr<Q
       theme_(theme),
       settings_(std::move(settings)),
       link_(services.engine),
+      history_(link_, services.jobs, this),
       sparse_(link_, services.sparse, selection_) {
   setObjectName("main_window");
   setWindowTitle(tr("Attnscope"));
@@ -144,10 +146,10 @@ QDockWidget* MainWindow::make_dock(const char* name, const QString& title, QWidg
 }
 
 void MainWindow::make_docks() {
-  control_ = new ControlPanel(link_, services_.targets, sparse_, services_.policy, theme_, this);
+  control_ = new ControlPanel(link_, services_, sparse_, theme_, this);
   auto* control_title = new PanelTitle(tr("Control panel"), theme_, this);
   make_dock("control_dock", tr("Control panel"), control_, control_title, Qt::LeftDockWidgetArea);
-  connect(control_, &ControlPanel::edited, control_title, &PanelTitle::set_edited);
+  connect(control_, &ControlPanel::marked, control_title, &PanelTitle::set_marks);
 
   auto* route_pages = new QStackedWidget(this);
   explain_ = new ExplainPanel(link_, selection_, theme_, route_pages);
@@ -240,6 +242,8 @@ void MainWindow::make_menus() {
   add(file, tr("&Quit"), QKeySequence::Quit, [this] { close(); });
 
   QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+  edit->addActions({history_.undo_action(), history_.redo_action()});
+  edit->addSeparator();
   selection_.serve(this);
   edit->addActions({selection_.back_action(), selection_.forward_action()});
   edit->addSeparator();
@@ -257,8 +261,7 @@ void MainWindow::make_menus() {
 
   QMenu* chain = menuBar()->addMenu(tr("&Chain"));
   add(chain, tr("Re&build"), QKeySequence(tr("Ctrl+B")), [this] { services_.engine.rebuild(); });
-  add(chain, tr("Re&vert pending edits"), QKeySequence(tr("Ctrl+Shift+Z")),
-      [this] { services_.engine.revert_pending(); });
+  add(chain, tr("Re&vert pending edits"), {}, [this] { services_.engine.revert_pending(); });
 
   QMenu* view = menuBar()->addMenu(tr("&View"));
   for (QDockWidget* dock : docks_) view->addAction(dock->toggleViewAction());
@@ -309,6 +312,11 @@ void MainWindow::connect_panels() {
   const RunRequest request = workload_->request();
   const auto steps = request.inputs.find("steps");
   workload(request.model, steps == request.inputs.end() ? 0 : static_cast<int>(steps->second));
+  connect(&services_.exports, &ExportService::applying, this, [this] { history_.begin(tr("import")); });
+  connect(&services_.exports, &ExportService::imported, this, [this] { history_.end(); });
+  connect(&services_.presets, &PresetService::applying, this,
+          [this](const QString& name) { history_.begin(tr("preset %1").arg(name)); });
+  connect(&services_.presets, &PresetService::applied, this, [this] { history_.end(); });
   connect_platform();
   stop_->setEnabled(false);
   connect_preview();
@@ -367,6 +375,7 @@ void MainWindow::take_run() {
   steps_->set_run(run);
   chain_bar_->set_run(run);
   sparse_.set_run(run);
+  control_->set_run(run);
   explain_->set_run(run);
   status_->show_dropped(run.dropped);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ui/link/engine_link.h"
+#include "ui/link/settings_history.h"
 #include "ui/selection/selection.h"
 #include "ui/services.h"
 #include "ui/sparse/sparse_context.h"
@@ -99,6 +100,7 @@ class MainWindow final : public QMainWindow {
   Theme& theme_;
   std::unique_ptr<QSettings> settings_;
   EngineLink link_;
+  SettingsHistory history_;
   Selection selection_;
   SparseContext sparse_;
   bool drew_ = false;  ///< the workload last chosen makes pictures

@@ -20,15 +20,24 @@ PanelTitle::PanelTitle(const QString& title, const Theme& theme, QWidget* parent
   row_->setSpacing(8);
   name_ = new QLabel(title, this);
   set_look(name_, "title");
-  auto* mark = new ChangeMark(ChangeMark::Kind::edited, theme, this);
-  mark->setFocusPolicy(Qt::NoFocus);
-  mark->setAttribute(Qt::WA_TransparentForMouseEvents);
-  mark_ = mark;
+  const auto mark = [&](ChangeMark::Kind kind, const char* name) {
+    auto* made = new ChangeMark(kind, theme, this);
+    made->setObjectName(name);
+    made->setAttribute(Qt::WA_TransparentForMouseEvents);
+    made->hide();
+    return made;
+  };
+  edited_ = mark(ChangeMark::Kind::edited, "title_edited");
+  changed_ = mark(ChangeMark::Kind::changed, "title_changed");
   facts_ = new ElidedLabel(this);
   set_look(facts_, "dim");
   facts_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   row_->addWidget(name_);
-  row_->addWidget(mark_);
+  auto* marks = new QHBoxLayout;
+  marks->setSpacing(0);
+  marks->addWidget(edited_);
+  marks->addWidget(changed_);
+  row_->addLayout(marks);
   row_->addWidget(facts_, 1);
   row_->addSpacing(4);
 }
@@ -44,7 +53,14 @@ QTabBar* PanelTitle::use_tabs(const QStringList& names) {
   return tabs;
 }
 
-void PanelTitle::set_edited(bool edited) { static_cast<ChangeMark*>(mark_)->set_on(edited); }
+void PanelTitle::set_marks(bool edited, bool changed) {
+  for (const auto& [widget, on] : {std::pair{edited_, edited}, std::pair{changed_, changed}}) {
+    auto* mark = static_cast<ChangeMark*>(widget);
+    mark->set_on(on);
+    mark->setFocusPolicy(Qt::NoFocus);  // it says what is inside; there is nothing to take back at once
+    mark->setVisible(on);
+  }
+}
 void PanelTitle::set_facts(const QString& text) { facts_->setText(text); }
 QString PanelTitle::facts() const { return facts_->text(); }
 

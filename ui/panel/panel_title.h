@@ -22,8 +22,8 @@ class PanelTitle final : public QFrame {
 
   /// Tabs instead of the name.
   QTabBar* use_tabs(const QStringList& names);
-  /// The amber mark of something edited inside.
-  void set_edited(bool edited);
+  /// The marks of something inside: amber for edited and not applied, blue for not the default.
+  void set_marks(bool edited, bool changed);
   void set_facts(const QString& text);
   [[nodiscard]] QString facts() const;
   /// Buttons to float and to hide the dock that this is the title of.
@@ -33,7 +33,8 @@ class PanelTitle final : public QFrame {
   const Theme& theme_;
   QHBoxLayout* row_;
   QLabel* name_;
-  QWidget* mark_;
+  QWidget* edited_;
+  QWidget* changed_;
   QLabel* facts_;
 };
 
