@@ -13,9 +13,11 @@
 #include "ui/preview/preview_panel.h"
 #include "ui/route_table/route_panel.h"
 #include "ui/sparse/sweep_page.h"
+#include "ui/timeline/timeline_panel.h"
 #include "ui/workload_panel/workload_panel.h"
 
 #include <QApplication>
+#include <QComboBox>
 #include <QDeadlineTimer>
 #include <QDir>
 #include <QEventLoop>
@@ -78,6 +80,44 @@ class Session {
     if (!run(ui::Work::planned)) return false;
     select("vae");
     return take(window_, "window") && small();
+  }
+
+  /// Timeline, groups, single calls and a wrong filter line, over a run whose sparse budget follows a schedule.
+  bool tables() {
+    const std::vector<std::pair<std::string, OptionValue>> settings{
+        {"sparse_attention_enabled", true},
+        {"sparse_attention_min_tokens", std::int64_t{4096}},
+        {"sparse_attention_schedule_steps", std::int64_t{3}},
+        {"sparse_attention_schedule_bump", std::int64_t{40}}};
+    if (!override_with({"SDNQ attention", "Sage attention", "Flash attention"})) return false;
+    if (!bench_.engine().set_all(settings)) return false;
+    window_.workload().choose_model("flux.1-dev");
+    if (!run(ui::Work::planned)) return false;
+    auto* charts = window_.findChild<QTabBar*>("chart_tabs");
+    auto* groups = window_.findChild<QComboBox*>("route_grouping");
+    ui::RoutePanel& lists = window_.routes();
+    window_.selection().choose_step(Role::transformer, 12, nullptr);
+    if (!take(window_, "timeline")) return false;
+    charts->setCurrentIndex(1);
+    groups->setCurrentIndex(static_cast<int>(ui::Grouping::step));
+    lists.view()->selectRow(2);
+    if (!take(window_, "steps-grouped")) return false;
+    groups->setCurrentIndex(static_cast<int>(ui::Grouping::none));
+    charts->setCurrentIndex(0);
+    lists.show_calls(true);
+    lists.filter().set_line("role:transformer step:3..9");
+    if (!wait_for([&] { return !lists.calls().model().is_busy(); })) return false;
+    window_.timeline().view().zoom(0.1);
+    lists.calls().view()->selectRow(60);
+    if (!take(window_, "calls")) return false;
+    lists.filter().set_line("role:transformer step:9..3");
+    if (!take(window_, "filter-error")) return false;
+    window_.arrange({1280, 720});
+    const bool small = take(window_, "calls-1280x720");
+    lists.filter().set_line({});
+    lists.show_calls(false);
+    window_.arrange({1680, 1050});
+    return small && bench_.engine().set_all({{"sparse_attention_enabled", false}}).has_value();
   }
 
   bool pending() {
@@ -309,8 +349,8 @@ int take_screenshots(const QString& folder, const QString& theme_name, int scale
   };
   const bool done =
       in_new_window([](Session& session) { return session.drawing(); }) && in_new_window([](Session& session) {
-        return session.first_start() && session.finished_run() && session.sparse() && session.exchange() &&
-               session.pending() && session.panel();
+        return session.first_start() && session.finished_run() && session.tables() && session.sparse() &&
+               session.exchange() && session.pending() && session.panel();
       });
   return done ? 0 : 1;
 }

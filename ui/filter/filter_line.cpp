@@ -2,13 +2,13 @@
 #include "ui/filter/filter_line.h"
 
 #include "ui/filter/choice_delegate.h"
+#include "ui/panel/elided_label.h"
 
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QCompleter>
 #include <QInputMethodEvent>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QStandardItemModel>
 #include <QTextCharFormat>
@@ -34,9 +34,8 @@ FilterLine::FilterLine(const QString& name, const QString& placeholder, const Th
   field_->setAccessibleName(placeholder);
   field_->setClearButtonEnabled(true);
   field_->installEventFilter(this);
-  message_ = new QLabel(this);
+  message_ = new ElidedLabel(this);
   message_->setObjectName(name + "_error");
-  message_->setWordWrap(true);
   message_->setContentsMargins(2, 3, 2, 0);
   set_look(message_, "bad");
   message_->hide();
@@ -89,6 +88,11 @@ void FilterLine::add_term(const QString& term, bool exclude) {
 void FilterLine::focus() {
   field_->setFocus(Qt::ShortcutFocusReason);
   field_->selectAll();
+}
+
+QWidget* FilterLine::take_message() {
+  layout()->removeWidget(message_);
+  return message_;
 }
 
 void FilterLine::apply() {

@@ -9,11 +9,12 @@
 #include <QWidget>
 
 class QCompleter;
-class QLabel;
 class QLineEdit;
 class QStandardItemModel;
 
 namespace attn::ui {
+
+class ElidedLabel;
 
 /// A field for a filter with completion: fields are coloured, an error is underlined where it is and said below in one
 /// sentence, and what was right last stays in force until the line is right again.
@@ -35,6 +36,8 @@ class FilterLine final : public QWidget {
   [[nodiscard]] const std::optional<FilterError>& error() const noexcept { return error_; }
   [[nodiscard]] QLineEdit& field() noexcept { return *field_; }
   void focus();
+  /// The sentence about an error, for a layout with more room for it than below the field.
+  [[nodiscard]] QWidget* take_message();
 
  signals:
   /// A line without error took effect.
@@ -53,7 +56,7 @@ class FilterLine final : public QWidget {
 
   const Theme& theme_;
   QLineEdit* field_;
-  QLabel* message_;
+  ElidedLabel* message_;
   QCompleter* completer_;
   QStandardItemModel* choices_;
   FilterCompletion completion_;

@@ -33,6 +33,8 @@ RoutePanel::RoutePanel(Selection& selection, const Theme& theme, QWidget* parent
   calls_ = new CallList(selection, theme, pages_);
   pages_->addWidget(routes_);
   pages_->addWidget(calls_);
+  // The lists give way to a sentence or a find bar above them; the window does not grow for these.
+  pages_->setMinimumHeight(48);
   column->addWidget(pages_, 1);
 
   line_->set_values([this](FilterField field) { return routes_->model().values_of(field); });
@@ -107,6 +109,7 @@ QWidget* RoutePanel::make_line(const Theme& theme) {
     button->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; width: 0; }"));
   }
   rows->addLayout(row);
+  rows->addWidget(line_->take_message());
   find_ = new FindBar(theme, box);
   rows->addWidget(find_);
   return box;

@@ -74,8 +74,9 @@ void TableList::fit_columns(int flexible) {
     const int least = columns_[static_cast<std::size_t>(column)].least;
     view_->setColumnWidth(column, std::max(least, contents.sizeHintForColumn(column)));
   }
-  // The view itself may not have been laid out yet.
-  const int excess = view_->horizontalHeader()->length() - width();
+  // The view itself may not have been laid out yet; beside it a scroll bar may come.
+  constexpr int kScrollBar = 12;
+  const int excess = view_->horizontalHeader()->length() - (width() - kScrollBar);
   const int least = columns_[static_cast<std::size_t>(flexible)].least;
   if (excess > 0) view_->setColumnWidth(flexible, std::max(least, view_->columnWidth(flexible) - excess));
 }

@@ -2,6 +2,7 @@
 #include "ui/step_chart/step_plot.h"
 
 #include "ui/format/format.h"
+#include "ui/timeline/backend_legend.h"
 #include "ui/timeline/ticks.h"
 
 #include <QHelpEvent>
@@ -92,7 +93,7 @@ void StepPlot::paintEvent(QPaintEvent*) {
   paint_missing(painter, plot);
   paint_budget(painter, plot);
   paint_names(painter, plot);
-  paint_legend(painter);
+  paint_legend(painter, theme_, bars_.backends(), QPointF(kAxis, height() - kLegend), width());
 }
 
 void StepPlot::paint_grid(QPainter& painter, const QRectF& plot) const {
@@ -209,21 +210,6 @@ void StepPlot::paint_names(QPainter& painter, const QRectF& plot) const {
     if (left < free_from) continue;
     painter.drawText(QRectF(left, plot.bottom() + 2, width + 2, kNames), Qt::AlignLeft | Qt::AlignVCenter, name);
     free_from = left + width + 6.0;
-  }
-}
-
-void StepPlot::paint_legend(QPainter& painter) const {
-  painter.setFont(theme_.small_font());
-  const QFontMetrics metrics(theme_.small_font());
-  double x = kAxis;
-  const double y = height() - kLegend;
-  for (const QString& backend : bars_.backends()) {
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(theme_.backend(backend));
-    painter.drawRoundedRect(QRectF(x, y + 5, 10, 8), 1.5, 1.5);
-    painter.setPen(theme_[Ink::dim]);
-    painter.drawText(QRectF(x + 15, y, 200, 18), Qt::AlignLeft | Qt::AlignVCenter, backend);
-    x += 15 + metrics.horizontalAdvance(backend) + 16;
   }
 }
 

@@ -41,7 +41,6 @@ class StepPlot final : public QWidget {
   void paint_selected(QPainter& painter, const QRectF& plot) const;
   void paint_budget(QPainter& painter, const QRectF& plot) const;
   void paint_names(QPainter& painter, const QRectF& plot) const;
-  void paint_legend(QPainter& painter) const;
   /// The budget of a column, from the run where it has one; 0: none.
   [[nodiscard]] double budget_at(std::size_t column, std::size_t first) const;
   [[nodiscard]] QString describe(const StepBar& bar) const;

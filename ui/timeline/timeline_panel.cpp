@@ -3,11 +3,13 @@
 
 #include "ui/format/format.h"
 #include "ui/panel/empty_state.h"
+#include "ui/timeline/backend_legend.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QStackedWidget>
 #include <QToolButton>
+#include <algorithm>
 
 namespace attn::ui {
 
@@ -41,8 +43,9 @@ TimelinePanel::TimelinePanel(Selection& selection, const Theme& theme, QWidget* 
   auto* out = button("timeline_out", QStringLiteral("−"), tr("Zoom out (S)"));
   auto* in = button("timeline_in", QStringLiteral("+"), tr("Zoom in (W)"));
   auto* fit = button("timeline_fit", tr("Fit"), tr("Show the whole run (F)"));
+  legend_ = new BackendLegend(theme, page);
   bar->addWidget(axis_);
-  bar->addStretch(1);
+  bar->addWidget(legend_, 1);
   for (QToolButton* one : {follow_, out, in, fit}) bar->addWidget(one);
   follow_->hide();
   rows->addLayout(bar);
@@ -81,8 +84,19 @@ void TimelinePanel::take() {
   const bool another = newest_.run() != view_->lanes().calls().run();
   view_->set_calls(newest_);
   stack_->setCurrentIndex(newest_.empty() ? 0 : 1);
+  if (another || known_kinds_ != newest_.kinds()) show_legend();
   if (!axis_chosen_ || another) choose_axis();
   emit facts_changed(facts());
+}
+
+void TimelinePanel::show_legend() {
+  known_kinds_ = newest_.kinds();
+  std::vector<QString> backends;
+  for (std::size_t i = 0; i < known_kinds_; ++i) {
+    const QString name = text_of(newest_.kind(i).route.id.backend);
+    if (std::find(backends.begin(), backends.end(), name) == backends.end()) backends.push_back(name);
+  }
+  legend_->set_backends(std::move(backends));
 }
 
 void TimelinePanel::choose_axis() {

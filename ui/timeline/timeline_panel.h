@@ -11,6 +11,8 @@ class QToolButton;
 
 namespace attn::ui {
 
+class BackendLegend;
+
 /// The timeline with its few buttons.
 class TimelinePanel final : public QWidget {
   Q_OBJECT
@@ -32,13 +34,16 @@ class TimelinePanel final : public QWidget {
 
  private:
   void take();
+  void show_legend();
   void choose_axis();
 
   trace::CallView newest_;
   QStackedWidget* stack_;
   TimelineView* view_;
+  BackendLegend* legend_;
   QComboBox* axis_;
   QToolButton* follow_;
+  std::size_t known_kinds_ = 0;
   bool axis_chosen_ = false;  ///< by the person; else time where every call has one
 };
 
