@@ -46,6 +46,14 @@ class History {
     return true;
   }
 
+  /// What belongs to the last step and has only now arrived. False: there is no last step to belong to.
+  bool amend(State next) {
+    if (at_ == 0 || sealed_) return false;
+    trail_.resize(at_ + 1);
+    trail_[at_].state = std::move(next);
+    return true;
+  }
+
   /// The next step does not merge with the last one.
   void seal() noexcept { sealed_ = true; }
 

@@ -77,6 +77,18 @@ class HistoryTest : public QObject {
     QCOMPARE(history.now(), 30);
   }
 
+  void what_arrives_late_belongs_to_the_last_step() {
+    History<int> history(30);
+    QVERIFY(!history.amend(31));
+    history.record(40, "", "tuned", 0ms);
+    QVERIFY(history.amend(41));
+    QCOMPARE(history.now(), 41);
+    QCOMPARE(history.undo(), 30);
+    QVERIFY(!history.amend(50));
+    QCOMPARE(history.redo(), 41);
+    QVERIFY(!history.amend(50));  // it was gone back to, nobody has just made it
+  }
+
   void the_oldest_steps_are_forgotten() {
     History<int> history(0, 3);
     for (int i = 1; i <= 10; ++i) history.record(i, "", "", 0ms);

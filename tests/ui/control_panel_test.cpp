@@ -6,11 +6,13 @@
 #include "ui/control_panel/backend_row.h"
 #include "ui/control_panel/change_mark.h"
 #include "ui/control_panel/effect.h"
+#include "ui/control_panel/preset_service.h"
 #include "ui/control_panel/require_toggle.h"
 #include "ui/control_panel/section.h"
 #include "ui/control_panel/value_rows.h"
 #include "ui/format/format.h"
 #include "ui/panel/panel_title.h"
+#include "ui/policy/policy_service.h"
 #include "ui/route_table/route_panel.h"
 #include "ui/workload_panel/workload_panel.h"
 
@@ -100,7 +102,7 @@ class ControlPanelTest : public QObject {
   void an_option_of_the_next_generation_waits_while_one_runs() {
     const BenchWindow b(*theme_);
     b.start_latched();
-    QTRY_VERIFY(b.bench->engine().job_running());
+    QTRY_COMPARE(b.find<QPushButton>("rebuild")->text(), QString("Rebuild between jobs"));  // the window knows of it
     QVERIFY(b.bench->engine().set("attention_slicing", std::string("Enabled")).has_value());
     auto* row = b.find<QWidget>("attention_slicing");
     QTRY_VERIFY(row->findChild<ChangeMark*>("edited_mark")->is_on());
@@ -218,6 +220,26 @@ class ControlPanelTest : public QObject {
     action(b, "settings_redo")->trigger();
     QTRY_COMPARE(b.chain(), QString("sage>flash>sdpa"));
     QCOMPARE(*b.bench->engine().attention().all, std::string("flash"));
+  }
+
+  void options_and_attention_backend_of_one_tuned_choice_are_one_step() {
+    const BenchWindow b(*theme_);
+    QAction* undo = action(b, "settings_undo");
+    QVERIFY(b.bench->engine()
+                .set_all({{std::string(keys::overrides), OptionList{"Sage attention"}},
+                          {"sparse_attention_budget", std::int64_t{20}}})
+                .has_value());
+    QTRY_VERIFY(undo->isEnabled());
+    AttentionChoices tuned;
+    tuned.measured[Role::transformer] = {"sage", 0.3, 0.02};
+    QVERIFY(b.bench->engine().set_attention(tuned).has_value());
+    QTRY_VERIFY(b.bench->services().policy.state().wanted == tuned);
+    QCoreApplication::processEvents();
+    QCOMPARE(undo->text(), QString("&Undo 2 settings"));
+    undo->trigger();
+    QTRY_COMPARE(b.chain(), QString("sdpa"));
+    QVERIFY(b.bench->engine().attention().measured.empty());
+    QVERIFY(!undo->isEnabled());
   }
 
   void a_backend_says_its_state_and_what_it_served() {
@@ -442,9 +464,9 @@ class ControlPanelTest : public QObject {
     b.click(b.box("sdp_overrides/Flash attention"));
     QVERIFY(b.window->workload().choose_model("sd-1.5"));
     run(b);
+    const trace::TraceSnapshot planned = b.bench->services().trace.snapshot();
     auto* box = b.find<QWidget>("effect");
     QVERIFY(!box->isVisible());
-    QVERIFY(b.window->workload().set_input("steps", 200));
     b.window->workload().choose_work(Work::all);
     b.window->workload().run();
     QTRY_VERIFY(b.bench->services().trace.snapshot().calls > 0);
@@ -452,6 +474,11 @@ class ControlPanelTest : public QObject {
     auto* moves = b.find<QLabel>("effect_moves");
     QTRY_VERIFY2(moves->accessibleName().contains("→ sage"), qPrintable(moves->text()));
     QVERIFY(box->isVisible());
+    // The job is like the run before: all of that is weighed, not the few calls that were made so far.
+    const Engine& engine = b.bench->engine();
+    const Effect whole = predict_effect(engine.registry(), *engine.plan(), *engine.wanted_plan(), planned,
+                                        b.bench->services().sparse.last_run());
+    QTRY_COMPARE(moves->accessibleName(), move_texts(whole).join(". "));
     QVERIFY(b.find<QLabel>("effect_edits")->text().startsWith("1 edit pending"));
     QVERIFY(b.find<QLabel>("effect_memory")->text().startsWith("Largest call: "));
     b.click(b.find<QPushButton>("revert"));

@@ -76,15 +76,16 @@ Effect predict_effect(const Registry& registry, const Plan& applied, const Plan&
       effect.unknown += row.calls;
       continue;
     }
-    const QString from = text_of(row.id.backend);
     const auto move = [&](std::int32_t step, std::int64_t calls) {
-      const Explanation planned = then.ask(*call_then, row.id.role, step);
-      effect.memory_after = std::max(effect.memory_after, planned.memory_bytes);
-      if (const QString to = server_of(planned); to != from) moves[{from, to}] += calls;
+      const Explanation before = now.ask(*call_now, row.id.role, step);
+      const Explanation after = then.ask(*call_then, row.id.role, step);
+      effect.memory_before = std::max(effect.memory_before, before.memory_bytes);
+      effect.memory_after = std::max(effect.memory_after, after.memory_bytes);
+      const QString from = server_of(before);
+      if (const QString to = server_of(after); to != from) moves[{from, to}] += calls;
     };
-    effect.memory_before = std::max(effect.memory_before, now.ask(*call_now, row.id.role, row.first_step).memory_bytes);
     std::int64_t stepped = 0;
-    if (then.follows_steps(row)) {
+    if (now.follows_steps(row) || then.follows_steps(row)) {
       for (const trace::RouteStep& step : run.steps) {
         if (step.route != i) continue;
         move(step.step, step.calls);

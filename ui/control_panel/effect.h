@@ -20,7 +20,7 @@ struct EffectMove {
   friend bool operator==(const EffectMove&, const EffectMove&) = default;
 };
 
-/// What a chain would do to the calls of a run.
+/// What a chain would do to the calls of a run, against the chain in force.
 struct Effect {
   std::vector<EffectMove> moves;   ///< most calls first
   std::int64_t calls = 0;          ///< of the run
@@ -34,9 +34,10 @@ struct Effect {
   friend bool operator==(const Effect&, const Effect&) = default;
 };
 
-/// Plans every distinct route of `run` anew, without computing anything; where the wanted chain has a sparse stage, in
-/// each of its steps. Calls that a dispatcher served beside the chain stay where they are. Cost: an explanation per
-/// distinct route, and per route and step with a sparse stage; the number of calls does not matter. Any thread.
+/// Plans every distinct route of `run` under both chains, without computing anything; where one has a sparse stage, in
+/// each of its steps. Under which chain the run was made does not matter. Calls that a dispatcher served beside the
+/// chain stay where they are. Cost: an explanation per distinct route, and per route and step with a sparse stage; the
+/// number of calls does not matter. Any thread.
 [[nodiscard]] Effect predict_effect(const Registry& registry, const Plan& applied, const Plan& wanted,
                                     const trace::TraceSnapshot& run, const RunFacts& facts);
 

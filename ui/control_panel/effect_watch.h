@@ -20,7 +20,8 @@ class EffectWatch final : public QObject {
   explicit EffectWatch(EngineLink& link, QObject* parent = nullptr);
   ~EffectWatch() override;
 
-  /// `run` and what it published beside its calls.
+  /// `run` and what it published beside its calls. While a run like the one before is under way, the one before is
+  /// planned anew: it shows the whole of what is to come.
   void set_run(const trace::TraceSnapshot& run, const RunFacts& facts);
   /// Nullopt: nothing is pending, or the answer is not known yet.
   [[nodiscard]] const std::optional<Effect>& effect() const noexcept { return effect_; }
@@ -36,7 +37,7 @@ class EffectWatch final : public QObject {
   void take(const Effect& effect);
 
   EngineLink& link_;
-  trace::TraceSnapshot run_;
+  trace::TraceSnapshot run_;  ///< that is planned anew
   RunFacts facts_;
   std::optional<Effect> effect_;
   qint64 edits_ = 0;

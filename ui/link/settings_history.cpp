@@ -129,6 +129,17 @@ SettingsPoint SettingsHistory::point() const {
 void SettingsHistory::record() {
   if (groups_ > 0) return;
   SettingsPoint next = point();
+  if (next == history_.now()) return;
+  // A tuned choice sets options and attention backend one after the other. No hand does that so fast.
+  constexpr qint64 kOneAction = 100;
+  SettingsPoint but_attention = history_.now();
+  but_attention.attention = next.attention;
+  const bool late = but_attention == next && clock_.elapsed() - stepped_at_ <= kOneAction;
+  stepped_at_ = clock_.elapsed();
+  if (late && history_.amend(next)) {
+    show_actions();
+    return;
+  }
   std::string what = merging_key(link_.states(), history_.now(), next);
   history_.record(std::move(next), std::move(what), {}, History<SettingsPoint>::Time(clock_.elapsed()));
   show_actions();

@@ -55,6 +55,7 @@ class SettingsHistory final : public QObject {
   History<SettingsPoint> history_;
   QString group_;
   int groups_ = 0;
+  qint64 stepped_at_ = 0;  ///< milliseconds on the clock
   QAction* undo_;
   QAction* redo_;
 };
