@@ -121,6 +121,7 @@ class TargetList {
   [[nodiscard]] virtual const std::vector<Target>& targets() const = 0;
 };
 
+class LeversService;
 class LogFeed;
 class PlatformService;
 class PolicyService;
@@ -139,6 +140,7 @@ struct Services {
   PreviewService& pictures;
   PolicyService& policy;
   PlatformService& platform;
+  LeversService& levers;
   PresetService& presets;
 };
 

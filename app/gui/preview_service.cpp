@@ -164,6 +164,18 @@ std::string GuiPreviewService::unmet(const ui::PictureRequest& request,
   return first_unmet(generation, config_, required, engine_);
 }
 
+Expected<std::function<Expected<std::unique_ptr<LeverJob>>()>> GuiPreviewService::lever_job(
+    const ui::PictureRequest& request) const {
+  if (!missing_.isEmpty()) return fail(ui::utf8_of(missing_));
+  const GenerationSettings generation = generation_of(request);
+  if (auto good = check_settings(generation, config_); !good) return fail(good.error());
+  return [shelf = shelf_, generation]() -> Expected<std::unique_ptr<LeverJob>> {
+    const auto model = shelf->take();
+    if (!model) return fail(model.error());
+    return make_lever_job(*model, generation);
+  };
+}
+
 ui::RunFacts GuiPreviewService::facts(const ui::PictureRequest& request) const {
   ui::RunFacts facts{pipeline(), request.steps, {}};
   const auto add = [&](std::int64_t text, int width, int height) {

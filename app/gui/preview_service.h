@@ -4,6 +4,7 @@
 #include "app/gui/preview_slot.h"
 #include "app/gui/worker.h"
 #include "app/jobs/job.h"
+#include "app/jobs/levers/lever_job.h"
 #include "app/jobs/pipeline/config.h"
 #include "ui/preview/preview_service.h"
 #include "ui/sparse/sparse_service.h"
@@ -41,6 +42,9 @@ class GuiPreviewService final : public ui::PreviewService {
   [[nodiscard]] Expected<std::unique_ptr<Job>> job(const ui::PictureRequest& request) const;
   /// The requirement that a call of the job would not meet, with the reason; empty when all are met.
   [[nodiscard]] std::string unmet(const ui::PictureRequest& request, const std::vector<Requirement>& required) const;
+  /// What measures the levers on such a picture, made on the thread that calls it. Error: as job().
+  [[nodiscard]] Expected<std::function<Expected<std::unique_ptr<LeverJob>>()>> lever_job(
+      const ui::PictureRequest& request) const;
   /// What the job publishes beside its calls.
   [[nodiscard]] ui::RunFacts facts(const ui::PictureRequest& request) const;
   /// The model as a list of models shows it.

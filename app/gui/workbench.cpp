@@ -54,6 +54,7 @@ Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target
       jobs_(std::move(library), engine_, pictures_, selections_, collector_),
       sparse_(engine_, jobs_, collector_, selections_),
       platform_(engine_, jobs_),
+      levers_(engine_, jobs_),
       presets_(engine_) {
   trace_.watch(&collector_);
   QObject::connect(&jobs_, &GuiJobControl::run_begins, &jobs_, [this] { selections_.clear(); });
@@ -68,7 +69,7 @@ Workbench::~Workbench() {
 }
 
 ui::Services Workbench::services() {
-  return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_, policy_, platform_, presets_};
+  return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_, policy_, platform_, levers_, presets_};
 }
 
 }  // namespace attn::app

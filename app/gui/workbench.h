@@ -3,6 +3,7 @@
 
 #include "app/gui/export_service.h"
 #include "app/gui/job_control.h"
+#include "app/gui/levers_service.h"
 #include "app/gui/platform_service.h"
 #include "app/gui/policy_service.h"
 #include "app/gui/preset_service.h"
@@ -65,6 +66,7 @@ class Workbench {
   GuiJobControl jobs_;
   GuiSparseService sparse_;
   GuiPlatformService platform_;
+  GuiLeversService levers_;
   GuiPresetService presets_;
 };
 

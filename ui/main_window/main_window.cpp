@@ -10,6 +10,7 @@
 #include "ui/export/file_drop.h"
 #include "ui/export/import_dialog.h"
 #include "ui/format/format.h"
+#include "ui/levers/levers_page.h"
 #include "ui/log/log_panel.h"
 #include "ui/main_window/status_line.h"
 #include "ui/panel/panel_title.h"
@@ -45,6 +46,7 @@ namespace {
 
 constexpr int kLayoutVersion = 2;
 constexpr int kSweepTab = 2;  ///< of the charts
+constexpr int kLeversTab = 3;
 
 }  // namespace
 
@@ -105,30 +107,29 @@ QWidget* MainWindow::make_charts(QWidget* parent) {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   auto* title = new PanelTitle(tr("Charts"), theme_, charts);
-  charts_ = title->use_tabs({tr("Timeline"), tr("Per step"), tr("Budget sweep")});
+  charts_ = title->use_tabs({tr("Timeline"), tr("Per step"), tr("Budget sweep"), tr("Levers")});
   charts_->setObjectName("chart_tabs");
   auto* pages = new QStackedWidget(charts);
   timeline_ = new TimelinePanel(selection_, theme_, pages);
   steps_ = new StepChart(selection_, sparse_, theme_, pages);
   sweep_ = new SweepPage(sparse_, services_.jobs, theme_, pages);
-  for (QWidget* page :
-       {static_cast<QWidget*>(timeline_), static_cast<QWidget*>(steps_), static_cast<QWidget*>(sweep_)}) {
-    pages->addWidget(page);
-  }
+  levers_ = new LeversPage(services_.levers, services_.jobs, theme_, pages);
+  for (QWidget* page : std::initializer_list<QWidget*>{timeline_, steps_, sweep_, levers_}) pages->addWidget(page);
   column->addWidget(title);
   column->addWidget(pages, 1);
   const auto say = [this, title] {
-    const QString facts[] = {timeline_->facts(), steps_->facts(), sweep_->facts()};
+    const QString facts[] = {timeline_->facts(), steps_->facts(), sweep_->facts(), levers_->facts()};
     title->set_facts(facts[charts_->currentIndex()]);
   };
   connect(charts_, &QTabBar::currentChanged, pages, [this, pages, say](int page) {
     pages->setCurrentIndex(page);
     say();
-    if (page == kSweepTab) give_sweep_room();
+    if (page >= kSweepTab) give_sweep_room();
   });
   connect(timeline_, &TimelinePanel::facts_changed, title, say);
   connect(steps_, &StepChart::facts_changed, title, say);
   connect(sweep_, &SweepPage::facts_changed, title, say);
+  connect(levers_, &LeversPage::facts_changed, title, say);
   return charts;
 }
 
@@ -265,6 +266,7 @@ void MainWindow::make_menus() {
 
   QMenu* view = menuBar()->addMenu(tr("&View"));
   for (QDockWidget* dock : docks_) view->addAction(dock->toggleViewAction());
+  add(view, tr("&Levers"), QKeySequence(tr("Ctrl+Shift+E")), [this] { show_levers(); });
   add(view, tr("Plat&form"), QKeySequence(tr("Ctrl+Shift+M")), [this] { show_platform(); });
   add(view, tr("&Block mask"), QKeySequence(tr("Ctrl+M")), [this] { show_block_mask(); });
   add(view, tr("&Preview"), QKeySequence(tr("Ctrl+Shift+P")), [this] { show_preview(); });
@@ -323,12 +325,17 @@ void MainWindow::connect_panels() {
 }
 
 void MainWindow::connect_platform() {
-  const auto tell = [this] { services_.platform.set_workload(workload_->request()); };
+  const auto tell = [this] {
+    services_.platform.set_workload(workload_->request());
+    services_.levers.set_workload(workload_->request());
+  };
   connect(workload_, &WorkloadPanel::workload_changed, this, tell);
   tell();
   connect(&services_.platform, &PlatformService::changed, control_,
           [this] { control_->show_kernels(services_.platform.state().kernels); });
   connect(platform_, &PlatformPage::override_wanted, control_, &ControlPanel::search_for);
+  connect(&services_.levers, &LeversService::applying, this, [this](const QString& name) { history_.begin(name); });
+  connect(&services_.levers, &LeversService::applied, this, [this] { history_.end(); });
 }
 
 void MainWindow::connect_preview() {
@@ -452,6 +459,8 @@ void MainWindow::show_preview() {
   route_tabs_->setCurrentIndex(2);
 }
 
+void MainWindow::show_levers() { charts_->setCurrentIndex(kLeversTab); }
+
 void MainWindow::show_stored(const StoredReport& report) { stored_->show_report(report); }
 
 void MainWindow::show_platform() {
@@ -465,11 +474,11 @@ void MainWindow::show_sweep() { charts_->setCurrentIndex(kSweepTab); }
 
 void MainWindow::give_sweep_room() {
   // Curves with a table beside them cannot be read in the height that suffices for bars.
-  constexpr int kReadable = 250;
+  const int readable = charts_->currentIndex() == kSweepTab ? 250 : 420;
   const QList<int> sizes = center_->sizes();
   const int whole = sizes[0] + sizes[1];
-  if (sizes[0] >= kReadable || whole == 0) return;
-  const int top = std::min(kReadable, whole * 3 / 5);
+  if (sizes[0] >= readable || whole == 0) return;
+  const int top = std::min(readable, whole * 2 / 3);
   center_->setSizes({top, whole - top});
 }
 

@@ -26,6 +26,7 @@ class ControlPanel;
 class ExplainPanel;
 class ExportDialog;
 class ImportDialog;
+class LeversPage;
 class LogPanel;
 class PanelTitle;
 class PlatformPage;
@@ -62,6 +63,7 @@ class MainWindow final : public QMainWindow {
   void show_preview();
   void show_sweep();
   void show_platform();
+  void show_levers();
   /// What became of the settings file that the window was opened with.
   void show_stored(const StoredReport& report);
   /// The default arrangement for a window of this size.
@@ -119,6 +121,7 @@ class MainWindow final : public QMainWindow {
   QTabBar* charts_ = nullptr;
   QTabBar* route_tabs_ = nullptr;
   QDockWidget* route_dock_ = nullptr;
+  LeversPage* levers_ = nullptr;
   PlatformPage* platform_ = nullptr;
   StoredBanner* stored_ = nullptr;
   QDockWidget* platform_dock_ = nullptr;
