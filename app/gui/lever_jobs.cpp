@@ -12,6 +12,19 @@ Expected<std::unique_ptr<Engine>> copy_of(const Engine& engine, bool draws) {
   return lever_engine(engine, all_variants(engine, draws).back());
 }
 
+/// What is measured, and the settings that it begins with.
+struct Prepared {
+  std::unique_ptr<LeverJob> job;
+  std::unique_ptr<Engine> engine;
+};
+Expected<Prepared> prepare(const LeverJobFactory& make, const Engine& engine) {
+  auto job = make();
+  if (!job) return fail(job.error());
+  auto copy = copy_of(engine, (*job)->draws());
+  if (!copy) return fail(copy.error());
+  return Prepared{*std::move(job), *std::move(copy)};
+}
+
 JobProgress shown(const LeverProgress& progress) {
   JobProgress out;
   out.calls_done = static_cast<std::int64_t>(progress.done);
@@ -36,12 +49,11 @@ class MeasureJob final : public Job {
   [[nodiscard]] std::string title() const override { return request_.title; }
 
   [[nodiscard]] Expected<JobOutcome> run(const JobEnvironment& environment) override {
-    const auto job = request_.make();
-    if (!job) return fail(job.error());
-    const auto engine = copy_of(environment.engine, (*job)->draws());
-    if (!engine) return fail(engine.error());
+    const auto prepared = prepare(request_.make, environment.engine);
+    if (!prepared) return fail(prepared.error());
+    const auto& [job, engine] = *prepared;
     LeverRun run;
-    for (LeverVariant& variant : all_variants(**engine, (*job)->draws())) {
+    for (LeverVariant& variant : all_variants(*engine, job->draws())) {
       const bool wanted = std::find(request_.names.begin(), request_.names.end(), variant.name) != request_.names.end();
       if (wanted || variant.group == LeverGroup::baseline) run.variants.push_back(std::move(variant));
     }
@@ -53,7 +65,7 @@ class MeasureJob final : public Job {
       request_.rows(rows);
       return {};
     };
-    const auto result = measure_levers(**job, **engine, run);
+    const auto result = measure_levers(*job, *engine, run);
     if (!result) return fail(result.error());
     request_.rows(*result);
     return result->outcome;
@@ -69,16 +81,15 @@ class TuneJob final : public Job {
   [[nodiscard]] std::string title() const override { return request_.title; }
 
   [[nodiscard]] Expected<JobOutcome> run(const JobEnvironment& environment) override {
-    const auto job = request_.make();
-    if (!job) return fail(job.error());
-    const auto engine = copy_of(environment.engine, (*job)->draws());
-    if (!engine) return fail(engine.error());
+    const auto prepared = prepare(request_.make, environment.engine);
+    if (!prepared) return fail(prepared.error());
+    const auto& [job, engine] = *prepared;
     TuneRequest request = request_.request;
-    if (request_.keep_what_is_set) request.fixed = explicit_keys(**engine);
-    request.backends = all_overrides(**engine);
+    if (request_.keep_what_is_set) request.fixed = explicit_keys(*engine);
+    request.backends = all_overrides(*engine);
     request.stop = environment.stop;
     request.progress = teller(environment, request_.progress);
-    const auto result = tune(**job, **engine, request);
+    const auto result = tune(*job, *engine, request);
     request_.done(result);
     if (!result) return fail(result.error());
     return result->outcome;

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/screenshots.h"
 
+#include "app/gui/stored_settings.h"
 #include "app/gui/workbench.h"
 #include "core/exchange/sdnext_config.h"
 #include "ui/block_mask/block_mask_panel.h"
 #include "ui/chain_bar/chain_bar.h"
 #include "ui/control_panel/control_panel.h"
+#include "ui/control_panel/section.h"
 #include "ui/export/export_dialog.h"
 #include "ui/export/import_dialog.h"
+#include "ui/levers/levers_page.h"
+#include "ui/levers/tune_dialog.h"
 #include "ui/main_window/main_window.h"
+#include "ui/platform/platform_service.h"
+#include "ui/policy/policy_service.h"
 #include "ui/preview/picture_form.h"
 #include "ui/preview/preview_panel.h"
 #include "ui/route_table/route_panel.h"
@@ -252,6 +258,93 @@ class Session {
     return taken && import_dialog(file);
   }
 
+  /// attention_backend asked for all and by role, one of them rejected, and the calls that it bypasses.
+  bool policy() {
+    auto* rows = window_.control().findChild<QWidget*>("policy_rows");
+    for (QWidget* at = rows; at != nullptr; at = at->parentWidget()) {
+      if (auto* section = qobject_cast<ui::Section*>(at)) section->set_open(true);
+    }
+    AttentionChoices choices;
+    choices.all = "cudnn";
+    choices.per_role[Role::vae] = "sage";
+    choices.strict[Role::vae] = false;
+    if (!bench_.services().policy.choose(choices) || !run(ui::Work::planned)) return false;
+    select("transformer");
+    show(rows);
+    const bool taken = take(window_, "policy");
+    return bench_.services().policy.choose({}).has_value() && taken;
+  }
+
+  /// A card of which only the math kernel is said to run, a log of its server, and results that repeat.
+  bool platform() {
+    QTemporaryDir place;
+    const QString log = place.filePath("server.log");
+    if (!write_file(log,
+                    "10:00:41 ERROR Install: package=\"flash-attn\" pip failed: building wheel for flash-attn: error\n"
+                    "10:00:42 ERROR Torch attention: No module named 'flash_attn'\n")) {
+      return false;
+    }
+    ui::PlatformService& service = bench_.services().platform;
+    const ui::PlatformState& state = service.state();
+    if (!override_with({"Flash attention"}) || !window_.workload().choose_model("sd-1.5")) return false;
+    for (const char* side : {"width", "height"}) window_.workload().set_input(side, 64);
+    window_.show_platform();
+    if (!wait_for([&] { return state.kernels_asked; }) || !service.repeat()) return false;
+    if (!wait_for([&] { return !state.repeating && !bench_.jobs().running(); })) return false;
+    Quarantine quarantine;
+    judge_accuracy(quarantine, "sage", bench_.engine().target(), 0.31, 0.99);
+    bench_.engine().set_quarantine(quarantine);
+    service.read_log(log);
+    window_.workload().choose_model("flux.1-dev");
+    for (const char* side : {"width", "height"}) window_.workload().set_input(side, 3072);
+    service.state_math_only(true);
+    if (!wait_for([&] { return !state.forecast.isEmpty() && !state.incidents.empty(); })) return false;
+    if (!take(window_, "platform")) return false;
+    show(window_.findChild<QWidget*>("platform_quarantine"));
+    const bool taken = take(window_, "platform-below");
+    service.state_math_only(false);
+    bench_.engine().set_quarantine({});
+    return taken && wait_for([&] { return state.quarantine.empty() && !state.math_only_stated; });
+  }
+
+  /// Every lever of a small job measured, and a choice among them.
+  bool levers() {
+    window_.workload().choose_model("sd-1.5");
+    for (const char* side : {"width", "height"}) window_.workload().set_input(side, 128);
+    window_.workload().set_input("steps", 4);
+    window_.show_levers();
+    auto& page = *window_.findChild<ui::LeversPage*>("levers_page");
+    const ui::LeversState& state = bench_.services().levers.state();
+    if (!wait_for([&] { return page.model().row_of("backend:sage") > 0; })) return false;
+    page.findChild<QPushButton*>("levers_run")->click();
+    const auto ended = [this](const ui::LeverPhase& phase) {
+      return wait_for([&] { return phase > ui::LeverPhase::running && !bench_.jobs().running(); });
+    };
+    if (!ended(state.phase)) return false;
+    page.table().selectRow(page.model().row_of("backend:sage"));
+    if (!take(window_, "levers")) return false;
+    window_.arrange({1280, 720});
+    if (!take(window_, "levers-1280x720")) return false;
+    window_.arrange({1680, 1050});
+    page.model().tick({}, false);
+    for (const char* group : {"baseline", "backend"}) page.model().tick(group, true);
+    ui::TuneDialog* dialog = page.open_tune();
+    dialog->findChild<QPushButton*>("tune_run")->click();
+    const bool taken = ended(state.tune.phase) && take(*dialog, "tune");
+    dialog->close();
+    return taken;
+  }
+
+  /// Stored values that do not hold.
+  bool stored() {
+    QTemporaryDir place;
+    const QString file = place.filePath("config.json");
+    if (!write_file(file, "{\"sparse_attention_budget\": -1, \"sparse_attention_min_tokens\": \"many\"}\n"))
+      return false;
+    window_.show_stored(open_stored_settings(bench_.engine(), file));
+    return take(window_, "stored-settings");
+  }
+
   bool import_dialog(const QString& file) {
     ui::ImportDialog* dialog = window_.open_import();
     bool seen = false;
@@ -265,6 +358,19 @@ class Session {
   }
 
  private:
+  static bool write_file(const QString& path, const QByteArray& text) {
+    QFile file(path);
+    return file.open(QIODevice::WriteOnly) && file.write(text) == text.size();
+  }
+
+  /// Scrolls whatever holds a widget to it.
+  static void show(QWidget* widget) {
+    settle();
+    for (QWidget* at = widget; at != nullptr; at = at->parentWidget()) {
+      if (auto* area = qobject_cast<QScrollArea*>(at)) area->ensureWidgetVisible(widget, 0, 60);
+    }
+  }
+
   bool override_with(const OptionList& labels) {
     const Expected<bool> set = bench_.engine().set(keys::overrides, labels);
     if (!set) std::fprintf(stderr, "%s\n", set.error().c_str());
@@ -293,13 +399,7 @@ class Session {
     }
   }
 
-  void scroll_to_sparse() {
-    settle();
-    auto* row = window_.control().findChild<QWidget*>("sparse_attention_exclude");
-    for (QWidget* at = row; at != nullptr; at = at->parentWidget()) {
-      if (auto* area = qobject_cast<QScrollArea*>(at)) area->ensureWidgetVisible(row, 0, 60);
-    }
-  }
+  void scroll_to_sparse() { show(window_.control().findChild<QWidget*>("sparse_attention_exclude")); }
 
   bool small() {
     window_.arrange({1280, 720});
@@ -309,17 +409,16 @@ class Session {
   }
 
   /// A config.json as a person may have it: other keys around a chain of its own.
-  bool copy_of_defaults(const QString& path) {
-    QFile file(path);
-    return file.open(QIODevice::WriteOnly) && file.write(
-                                                  "{\n"
-                                                  "  \"sd_model_checkpoint\": \"flux1-dev\",\n"
-                                                  "  \"cuda_dtype\": \"BF16\",\n"
-                                                  "  \"cross_attention_optimization\": \"Scaled-Dot-Product\",\n"
-                                                  "  \"sdp_overrides\": [\"Dynamic attention\"],\n"
-                                                  "  \"sdp_options\": [\"Flash\", \"Memory\", \"Math\"],\n"
-                                                  "  \"samples_format\": \"jpg\"\n"
-                                                  "}\n") > 0;
+  static bool copy_of_defaults(const QString& path) {
+    return write_file(path,
+                      "{\n"
+                      "  \"sd_model_checkpoint\": \"flux1-dev\",\n"
+                      "  \"cuda_dtype\": \"BF16\",\n"
+                      "  \"cross_attention_optimization\": \"Scaled-Dot-Product\",\n"
+                      "  \"sdp_overrides\": [\"Dynamic attention\"],\n"
+                      "  \"sdp_options\": [\"Flash\", \"Memory\", \"Math\"],\n"
+                      "  \"samples_format\": \"jpg\"\n"
+                      "}\n");
   }
 
   Workbench& bench_;
@@ -347,11 +446,14 @@ int take_screenshots(const QString& folder, const QString& theme_name, int scale
     Session session(**bench, theme, folder, QStringLiteral("-%1-%2x.png").arg(theme_name).arg(scale));
     return shots(session);
   };
-  const bool done =
-      in_new_window([](Session& session) { return session.drawing(); }) && in_new_window([](Session& session) {
-        return session.first_start() && session.finished_run() && session.tables() && session.sparse() &&
-               session.exchange() && session.pending() && session.panel();
-      });
+  const bool done = in_new_window([](Session& session) { return session.drawing(); }) &&
+                    in_new_window([](Session& session) {
+                      return session.first_start() && session.finished_run() && session.tables() && session.sparse() &&
+                             session.exchange() && session.pending() && session.panel();
+                    }) &&
+                    in_new_window([](Session& session) {
+                      return session.policy() && session.platform() && session.levers() && session.stored();
+                    });
   return done ? 0 : 1;
 }
 

@@ -6,6 +6,7 @@
 
 #include <QAbstractSpinBox>
 #include <QCheckBox>
+#include <QComboBox>
 #include <QLabel>
 #include <QSettings>
 #include <QtTest>
@@ -95,6 +96,14 @@ class BenchWindow {
     spin->selectAll();
     QTest::keyClicks(spin, number);
     QTest::keyClick(spin, Qt::Key_Return);
+  }
+  /// As a person chooses it in the list.
+  void choose_target(const char* name) const {
+    auto* target = find<QComboBox>("target");
+    const int at = target->findData(QString(name));
+    if (at < 0) qFatal("no target is called %s", name);
+    target->setCurrentIndex(at);
+    emit target->activated(at);
   }
   [[nodiscard]] QString chain() const { return find<QLabel>("status_chain")->text(); }
   void start_latched() const {

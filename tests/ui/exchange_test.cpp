@@ -3,6 +3,7 @@
 #include "app/jobs/exchange/exchange.h"
 #include "bench_window.h"
 #include "core/exchange/formats.h"
+#include "test_files.h"
 #include "ui/export/export_dialog.h"
 #include "ui/export/import_dialog.h"
 #include "ui/panel/fact_table.h"
@@ -26,18 +27,10 @@
 using namespace attn;
 using namespace attn::ui;
 using attn::test::BenchWindow;
+using attn::test::bytes_of;
+using attn::test::write_file;
 
 namespace {
-
-QByteArray bytes_of(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-bool write_file(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size();
-}
 
 QString joined(const FactTable* table) {
   QStringList lines;
@@ -186,7 +179,7 @@ class ExchangeTest : public QObject {
     const QTemporaryDir place;
     const QString path = place.filePath("config.json");
     const QByteArray before = "{\n    \"samples_format\": \"jpg\",\n    \"sdp_overrides\": []\n}\n";
-    QVERIFY(write_file(path, before));
+    write_file(path, before);
     b.click(b.box("sdp_overrides/SDNQ attention"));
     QTRY_COMPARE(b.chain(), QString("sdnq>sdpa"));
     QTest::keyClick(b.window.get(), Qt::Key_E, Qt::ControlModifier);
@@ -226,7 +219,7 @@ class ExchangeTest : public QObject {
     const BenchWindow b(*theme_);
     const QTemporaryDir place;
     const QString path = place.filePath("there");
-    QVERIFY(write_file(path, before));
+    write_file(path, before);
     b.click(b.box("sdp_overrides/Sage attention"));
     QTRY_COMPARE(b.chain(), QString("sage>sdpa"));
     const Export e(b);
@@ -252,7 +245,7 @@ class ExchangeTest : public QObject {
     const BenchWindow b(*theme_);
     const QTemporaryDir place;
     const QString path = place.filePath(name);
-    if (!content.isEmpty()) QVERIFY(write_file(path, content));
+    if (!content.isEmpty()) write_file(path, content);
     const Export e(b);
     e.dialog->set_path(path);
     auto* message = e.find<QLabel>("export_message");
@@ -285,7 +278,7 @@ class ExchangeTest : public QObject {
     const BenchWindow b(*theme_);
     const QTemporaryDir place;
     const QString good = place.filePath("good.json");
-    QVERIFY(write_file(good, "{\"sdp_overrides\": [\"Sage attention\"], \"sparse_attention_budget\": 45}"));
+    write_file(good, "{\"sdp_overrides\": [\"Sage attention\"], \"sparse_attention_budget\": 45}");
     QTest::keyClick(b.window.get(), Qt::Key_O, Qt::ControlModifier);
     auto* dialog = b.find<ImportDialog>("import_dialog");
     auto* apply = dialog->findChild<QPushButton*>("import_run");
@@ -311,7 +304,7 @@ class ExchangeTest : public QObject {
     const BenchWindow b(*theme_);
     const QTemporaryDir place;
     const QString bad = place.filePath("bad.json");
-    QVERIFY(write_file(bad, "{\"sdp_overrides\": [\"Flex attention\"], \"sparse_attention_budget\": \"much\"}"));
+    write_file(bad, "{\"sdp_overrides\": [\"Flex attention\"], \"sparse_attention_budget\": \"much\"}");
     ImportDialog* dialog = b.window->open_import();
     dialog->set_path(bad);
     auto* summary = dialog->findChild<QLabel*>("import_summary");
@@ -348,7 +341,7 @@ class ExchangeTest : public QObject {
     const BenchWindow b(*theme_);
     const QTemporaryDir place;
     const QString path = place.filePath("file");
-    QVERIFY(write_file(path, text));
+    write_file(path, text);
     ImportDialog* dialog = b.window->open_import();
     if (!format.isEmpty()) {
       auto* formats = dialog->findChild<QComboBox*>("import_format");
@@ -367,7 +360,7 @@ class ExchangeTest : public QObject {
     const BenchWindow b(*theme_);
     const QTemporaryDir place;
     const QString path = place.filePath("flags.txt");
-    QVERIFY(write_file(path, "--use-flash-attention\n"));
+    write_file(path, "--use-flash-attention\n");
     QMimeData carried;
     carried.setUrls({QUrl::fromLocalFile(path)});
     QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &carried, Qt::LeftButton, {});

@@ -3,6 +3,7 @@
 #include "bench_window.h"
 #include "core/policy/packages.h"
 #include "core/policy/target_probe.h"
+#include "test_files.h"
 #include "ui/control_panel/choice_row.h"
 #include "ui/panel/fact_table.h"
 #include "ui/platform/platform_page.h"
@@ -17,21 +18,10 @@
 using namespace attn;
 using namespace attn::ui;
 using attn::test::BenchWindow;
+using attn::test::write_file;
+using attn::test::write_program;
 
 namespace {
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size()) qFatal("cannot write the test's file");
-}
-
-void choose_target(const BenchWindow& b, const QString& name) {
-  auto* target = b.find<QComboBox>("target");
-  const int at = target->findData(name);
-  if (at < 0) qFatal("no such target");
-  target->setCurrentIndex(at);
-  emit target->activated(at);
-}
 
 QStringList lines(const FactTable* table) {
   QStringList all;
@@ -68,7 +58,7 @@ class PlatformTest : public QObject {
 
   void switch_and_probe_stand_side_by_side() {
     const BenchWindow b(*theme_);
-    choose_target(b, "cpu");
+    b.choose_target("cpu");
     b.click(b.box("sdp_options/Math"));
     open_page(b);
     auto* kernels = b.find<FactTable>("platform_kernels");
@@ -99,7 +89,7 @@ class PlatformTest : public QObject {
     QVERIFY(b.find<QLabel>("platform_kernels_note")->text().contains("not in this machine"));
     QTRY_VERIFY(b.find<QLabel>("platform_packages_note")->text().contains("rtx-3090 is not in this machine"));
     QVERIFY(!b.find<FactTable>("platform_packages")->isVisible());
-    QVERIFY(b.find<ChoiceRow>("sdp_options/Flash")->note().isEmpty());
+    QVERIFY(!b.find<ChoiceRow>("sdp_options/Flash")->note().contains("run"));
     QVERIFY(b.find<QLabel>("platform_forecast")->isHidden());
   }
 
@@ -125,15 +115,14 @@ class PlatformTest : public QObject {
   void every_version_has_a_state_and_a_dead_choice_is_said() {
     const QTemporaryDir place;
     const QString python = place.filePath("python");
-    write(python,
-          "#!/bin/sh\n"
-          "if [ \"$1\" = --version ]; then echo Python 3.11.2; exit 0; fi\n"
-          "case \"$3\" in\n"
-          "  sageattention) echo 'attnscope-module works 1.0.6';;\n"
-          "  sdnq) echo 'attnscope-module fails ImportError: no triton';;\n"
-          "  *) echo 'attnscope-module absent';;\n"
-          "esac\n");
-    QVERIFY(QFile::setPermissions(python, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+    write_program(python,
+                  "#!/bin/sh\n"
+                  "if [ \"$1\" = --version ]; then echo Python 3.11.2; exit 0; fi\n"
+                  "case \"$3\" in\n"
+                  "  sageattention) echo 'attnscope-module works 1.0.6';;\n"
+                  "  sdnq) echo 'attnscope-module fails ImportError: no triton';;\n"
+                  "  *) echo 'attnscope-module absent';;\n"
+                  "esac\n");
     const BenchWindow b(*theme_);
     b.click(b.box("sdp_overrides/Sage attention"));
     open_page(b);
@@ -158,9 +147,9 @@ class PlatformTest : public QObject {
   void a_log_becomes_one_incident_that_leads_to_the_override() {
     const QTemporaryDir place;
     const QString log = place.filePath("server.log");
-    write(log,
-          "ERROR Install: package=\"flash-attn\" pip failed: building wheel for flash-attn: error\n"
-          "ERROR Torch attention: No module named 'flash_attn'\n");
+    write_file(log,
+               "ERROR Install: package=\"flash-attn\" pip failed: building wheel for flash-attn: error\n"
+               "ERROR Torch attention: No module named 'flash_attn'\n");
     const BenchWindow b(*theme_);
     open_page(b);
     b.find<PlatformPage>("platform_page")->read_log(log);
@@ -222,9 +211,8 @@ class PlatformTest : public QObject {
   void a_window_that_closes_while_packages_are_imported_does_not_wait() {
     const QTemporaryDir place;
     const QString python = place.filePath("python");
-    write(python,
-          "#!/bin/sh\nif [ \"$1\" = --version ]; then echo Python 3.11.2; exit 0; fi\nexec tail -f /dev/null\n");
-    QVERIFY(QFile::setPermissions(python, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+    write_program(
+        python, "#!/bin/sh\nif [ \"$1\" = --version ]; then echo Python 3.11.2; exit 0; fi\nexec tail -f /dev/null\n");
     QElapsedTimer clock;
     {
       const BenchWindow b(*theme_);

@@ -37,14 +37,6 @@ void choose(const BenchWindow& b, const char* combo, const QString& value) {
   }
 }
 
-void choose_target(const BenchWindow& b, const QString& name) {
-  auto* target = b.find<QComboBox>("target");
-  const int at = target->findData(name);
-  if (at < 0) qFatal("no such target");
-  target->setCurrentIndex(at);
-  emit target->activated(at);
-}
-
 }  // namespace
 
 class PolicyTest : public QObject {
@@ -73,7 +65,7 @@ class PolicyTest : public QObject {
 
   void a_choice_is_engaged_and_its_calls_are_shown_as_bypassed() {
     const BenchWindow b(*theme_);
-    choose_target(b, "h100");
+    b.choose_target("h100");
     QTRY_COMPARE(b.bench->engine().plan()->target().name, std::string("h100"));
     b.click(b.box("sdp_overrides/SDNQ attention"));
     choose(b, "policy_backend_all", "flash3");
@@ -111,7 +103,7 @@ class PolicyTest : public QObject {
 
   void auto_takes_the_best_exact_backend_only_with_a_speed_profile() {
     const BenchWindow b(*theme_);
-    choose_target(b, "rtx-4090");
+    b.choose_target("rtx-4090");
     auto* outcome = b.find<QLabel>("policy_outcome_transformer");
     QTRY_VERIFY(outcome->text().startsWith("auto: default attention"));
     choose(b, "policy_backend_all", "auto");
@@ -122,7 +114,7 @@ class PolicyTest : public QObject {
 
   void a_role_has_a_choice_and_a_strictness_of_its_own() {
     const BenchWindow b(*theme_);
-    choose_target(b, "rtx-4090");
+    b.choose_target("rtx-4090");
     choose(b, "policy_backend_vae", "sage");
     auto* vae = b.find<QLabel>("policy_outcome_vae");
     QTRY_VERIFY2(vae->text().startsWith("sage: rejected"), qPrintable(vae->text()));

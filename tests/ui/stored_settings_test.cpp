@@ -2,6 +2,7 @@
 // A window opened with stored values that do not hold: it works with defaults, says so, and leaves the file alone.
 #include "app/gui/stored_settings.h"
 #include "bench_window.h"
+#include "test_files.h"
 #include "ui/panel/fact_table.h"
 
 #include <QPushButton>
@@ -10,15 +11,8 @@
 using namespace attn;
 using namespace attn::ui;
 using attn::test::BenchWindow;
-
-namespace {
-
-QByteArray bytes_of(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-}  // namespace
+using attn::test::bytes_of;
+using attn::test::write_file;
 
 class StoredSettingsTest : public QObject {
   Q_OBJECT
@@ -49,10 +43,7 @@ class StoredSettingsTest : public QObject {
     QFETCH(QString, stored);
     const QTemporaryDir place;
     const QString path = place.filePath("config.json");
-    {
-      QFile file(path);
-      QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
-    }
+    write_file(path, text);
     const BenchWindow b(*theme_);
     const StoredReport report = app::open_stored_settings(b.bench->engine(), path);
     b.window->show_stored(report);
@@ -78,13 +69,9 @@ class StoredSettingsTest : public QObject {
   void the_banner_is_folded_and_dismissed() {
     const QTemporaryDir place;
     const QString path = place.filePath("config.json");
-    {
-      QFile file(path);
-      QVERIFY(file.open(QIODevice::WriteOnly));
-      file.write(
-          "{\"sparse_attention_budget\": -1, \"sparse_attention_min_tokens\": \"many\", "
-          "\"dynamic_attention_slice_rate\": null}");
-    }
+    write_file(path,
+               "{\"sparse_attention_budget\": -1, \"sparse_attention_min_tokens\": \"many\", "
+               "\"dynamic_attention_slice_rate\": null}");
     const BenchWindow b(*theme_);
     b.window->show_stored(app::open_stored_settings(b.bench->engine(), path));
     auto* banner = b.find<QWidget>("stored_banner");
@@ -102,11 +89,7 @@ class StoredSettingsTest : public QObject {
   void nothing_is_said_where_everything_holds() {
     const QTemporaryDir place;
     const QString path = place.filePath("config.json");
-    {
-      QFile file(path);
-      QVERIFY(file.open(QIODevice::WriteOnly));
-      file.write("{\"sparse_attention_budget\": 45}");
-    }
+    write_file(path, "{\"sparse_attention_budget\": 45}");
     const BenchWindow b(*theme_);
     b.window->show_stored(app::open_stored_settings(b.bench->engine(), path));
     QVERIFY(!b.find<QWidget>("stored_banner")->isVisible());

@@ -2,6 +2,7 @@
 #include "ui/levers/levers_plot.h"
 
 #include "ui/format/format.h"
+#include "ui/theme/plot_axis.h"
 
 #include <qcustomplot.h>
 
@@ -172,16 +173,8 @@ void LeversPlot::draw_names() {
 void LeversPlot::paint_in_theme() {
   plot_->setBackground(QBrush(theme_[Ink::panel]));
   for (QCPAxis* axis : {plot_->xAxis, plot_->yAxis}) {
-    axis->setBasePen(QPen(theme_[Ink::line]));
-    axis->setTickPen(QPen(theme_[Ink::line]));
-    axis->setSubTickPen(Qt::NoPen);
-    axis->setLabelColor(theme_[Ink::dim]);
-    axis->setTickLabelColor(theme_[Ink::dim]);
-    axis->setLabelFont(theme_.small_font());
-    axis->setTickLabelFont(theme_.small_font());
+    style_axis(axis, theme_);
     axis->setLabelPadding(2);
-    axis->grid()->setPen(QPen(theme_[Ink::raised]));
-    axis->grid()->setZeroLinePen(QPen(theme_[Ink::line]));
   }
   plot_->replot(QCustomPlot::rpQueuedReplot);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/sparse/sweep_plot.h"
 
+#include "ui/theme/plot_axis.h"
+
 #include <qcustomplot.h>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -64,17 +66,7 @@ SweepPlot::Pane SweepPlot::make_pane(const QString& title) {
 }
 
 void SweepPlot::style(const Pane& pane) {
-  for (QCPAxis* axis : pane.area->axes()) {
-    axis->setBasePen(QPen(theme_[Ink::line]));
-    axis->setTickPen(QPen(theme_[Ink::line]));
-    axis->setSubTickPen(Qt::NoPen);
-    axis->setLabelColor(theme_[Ink::dim]);
-    axis->setTickLabelColor(theme_[Ink::dim]);
-    axis->setLabelFont(theme_.small_font());
-    axis->setTickLabelFont(theme_.small_font());
-    axis->grid()->setPen(QPen(theme_[Ink::raised]));
-    axis->grid()->setZeroLinePen(QPen(theme_[Ink::line]));
-  }
+  for (QCPAxis* axis : pane.area->axes()) style_axis(axis, theme_);
   const QColor adaptive = theme_[Ink::accent];
   const QColor radial = theme_.backend(u"flex");
   pane.adaptive->setPen(QPen(adaptive, 2.0));
