@@ -95,7 +95,8 @@ void LeversPlot::set_axes(double least, double most, double exact) {
   plot_->yAxis->setLabel(draws_ ? tr("PSNR, dB") : tr("relative L1"));
   const QSharedPointer<QCPAxisTickerText> ticks(new QCPAxisTickerText);
   if (draws_) {
-    const double stride = most - least > 40.0 ? 20.0 : 10.0;
+    const double range = most - least;
+    const double stride = range > 40.0 ? 20.0 : range > 16.0 ? 10.0 : range > 6.0 ? 5.0 : 2.0;
     for (double at = std::ceil(least / stride) * stride; at <= most; at += stride)
       ticks->addTick(at, QString::number(at));
   } else {

@@ -289,6 +289,9 @@ void PolicyRows::show_row(Row& row) {
     row.outcome->setText(text.headline);
     set_look(row.outcome, text.look);
     row.detail->setText(text.detail);
+    // Where nobody chose anything, once is enough.
+    const bool plain = outcome.decision.level == ChoiceLevel::standard && row.role != Role::transformer;
+    row.detail->setVisible(!plain);
   }
 }
 
