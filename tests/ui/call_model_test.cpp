@@ -24,7 +24,7 @@ trace::RouteEvent event_of(int at) {
   event.step = at / 100;
   event.computed = true;
   event.begin_ns = 1 + at * std::int64_t{1'000'000};
-  event.end_ns = event.begin_ns + (at * 7919) % 1000 * 1000 + 1000;
+  event.end_ns = event.begin_ns + at * std::int64_t{7919} % 1000 * 1000 + 1000;
   event.nan_count = at % 500 == 499 ? 3 : 0;
   return event;
 }
