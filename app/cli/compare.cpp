@@ -6,8 +6,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/job_options.h"
 #include "app/cli/job_session.h"
-#include "app/jobs/nearest.h"
-#include "app/jobs/tensors/tensors_call.h"
+#include "app/cli/run_tensors.h"
 
 #include <iostream>
 #include <memory>
@@ -160,20 +159,13 @@ void print_result(const app::CompareResult& result, const std::string& title, bo
   std::cout << "\n" << std::flush;
 }
 
-/// The recorded call of --tensors as a job. Error: the file and what is wrong in it.
-Expected<app::FileCall> read_recorded(const CompareCommand& options) {
-  if (options.compute == "none") return fail("--compute none takes no --tensors: routes need no values");
-  const auto file = app::SafetensorsFile::open(options.tensors);
-  if (!file) return fail(file.error());
-  auto made = app::read_file_call(*file, app::joined(options.job.job, " "));
-  if (!made) return fail(options.tensors + ": " + made.error());
-  return made;
-}
-
 int run_compare(const CompareCommand& options, const Expected<app::ProfileLibrary>& library) {
   std::optional<app::FileCall> recorded;
   if (!options.tensors.empty()) {
-    auto made = read_recorded(options);
+    if (options.compute == "none") {
+      return say(Exit::wrong, "--compute none takes no --tensors: routes need no values");
+    }
+    auto made = read_recorded(options.tensors, options.job);
     if (!made) return say(Exit::wrong, made.error());
     recorded.emplace(*std::move(made));
   }

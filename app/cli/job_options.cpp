@@ -65,6 +65,13 @@ void JobOptions::add(CLI::App& command, const app::ProfileLibrary* library) {
   }
 }
 
+std::string JobOptions::any_input() const {
+  for (const auto& [name, text] : named) {
+    if (text) return "--" + dashed(name);
+  }
+  return inputs.empty() ? std::string() : "--input " + inputs.front();
+}
+
 Expected<app::ProfileLibrary> load_profiles() {
   const auto path = app::resource_path("models/models.json");
   const auto text = app::read_text(path);

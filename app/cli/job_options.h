@@ -22,6 +22,8 @@ struct JobOptions {
 
   /// `library` may be null when the profiles cannot be read; then only --input is there.
   void add(CLI::App& command, const app::ProfileLibrary* library);
+  /// An option that gives an input of a model, as it is written; empty when there is none.
+  [[nodiscard]] std::string any_input() const;
 };
 
 /// The schedule that the options ask for. Error: an unknown model, an input that is wrong, a call that does not read.

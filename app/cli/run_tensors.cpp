@@ -6,7 +6,6 @@
 #include "app/cli/route_output.h"
 #include "app/jobs/nearest.h"
 #include "app/jobs/tensors/findings.h"
-#include "app/jobs/tensors/tensors_call.h"
 
 #include <cmath>
 #include <iostream>
@@ -63,11 +62,20 @@ void TensorsOptions::add(CLI::App& command) {
   command.add_option("-o,--output", output, "Write the output of --tensors to a safetensors file")->type_name("FILE");
 }
 
-int run_tensors(const TensorsOptions& options, const JobOptions& job, const ChainOptions& chain) {
-  const auto file = app::SafetensorsFile::open(options.file);
-  if (!file) return say(Exit::wrong, file.error());
+Expected<app::FileCall> read_recorded(const std::string& path, const JobOptions& job) {
+  if (const std::string input = job.any_input(); !input.empty()) {
+    return fail(input + " is an input of a model, and --tensors runs none; leave it out");
+  }
+  const auto file = app::SafetensorsFile::open(path);
+  if (!file) return fail(file.error());
   auto made = app::read_file_call(*file, app::joined(job.job, " "));
-  if (!made) return say(Exit::wrong, options.file + ": " + made.error());
+  if (!made) return fail(path + ": " + made.error());
+  return made;
+}
+
+int run_tensors(const TensorsOptions& options, const JobOptions& job, const ChainOptions& chain) {
+  auto made = read_recorded(options.file, job);
+  if (!made) return say(Exit::wrong, made.error());
   const auto sink = make_sink(chain);
   if (!sink) return say(Exit::wrong, sink.error());
   const Interrupt interrupt;

@@ -262,6 +262,11 @@ class CliPolicyTest : public QObject {
     const Answer nothing = run_attnctl({"compare", "--tensors", folder.filePath("no"), "--b", "sdnq"});
     QVERIFY(nothing.code == 2 && nothing.err.contains("there is no such file"));
     QCOMPARE(run_attnctl(QStringList{"compare", "--tensors", file, "--compute", "none"} + chains).code, 2);
+    for (const char* command : {"compare", "run"}) {
+      const Answer sized = run_attnctl(QStringList{command, "--tensors", file, "--width", "64"} +
+                                       (command == std::string("compare") ? chains : QStringList()));
+      QVERIFY2(sized.code == 2 && sized.err.contains("--width is an input of a model"), qPrintable(sized.err));
+    }
     // The run of such a file says what the dispatcher made of it, too.
     const Answer ran = run_attnctl({"run", "--tensors", file, "--target", "h100", "--json"});
     QVERIFY2(ran.code == 0, qPrintable(ran.err));

@@ -26,4 +26,13 @@ inline Answer run_attnctl(const QStringList& arguments) {
           QString::fromUtf8(process.readAllStandardError())};
 }
 
+/// Nothing when attnctl refuses `words` as it refuses wrong input: exit code 2, one sentence on stderr that contains
+/// `part`, nothing on stdout. Otherwise what it did.
+inline QString not_refused(const QStringList& words, const QString& part) {
+  const Answer answer = run_attnctl(words);
+  const bool refused =
+      answer.code == 2 && answer.err.contains(part) && answer.err.count('\n') == 1 && answer.out.isEmpty();
+  return refused ? QString() : QStringLiteral("exit code %1, stderr: %2").arg(answer.code).arg(answer.err);
+}
+
 }  // namespace attn::test
