@@ -17,7 +17,7 @@ using F = FilterField;
 constexpr std::array<RouteColumnSpec, kRouteColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("RouteTable", "Executed"),
      QT_TRANSLATE_NOOP("RouteTable", "The backend that returned the result, by the kernel's own word, and its variant"),
-     false, true, 166, F::backend},
+     false, true, 140, F::backend},
     {QT_TRANSLATE_NOOP("RouteTable", "Kernel"),
      QT_TRANSLATE_NOOP("RouteTable", "The kernel's own word for its variant"), false, false, 90, F::kernel},
     {QT_TRANSLATE_NOOP("RouteTable", "Requested"),
