@@ -7,7 +7,7 @@
 #include "app/jobs/files/atomic_file.h"
 #include "app/jobs/pipeline/picture_file.h"
 #include "app/jobs/pipeline/picture_metrics.h"
-#include "app/jobs/pipeline/planned_calls.h"
+#include "app/jobs/pipeline/picture_schedule.h"
 #include "app/jobs/pipeline/png_file.h"
 #include "app/jobs/pipeline/shapes_job.h"
 
@@ -75,7 +75,9 @@ struct Answer {
   const app::GenerationSettings& settings;
   const Engine& engine;
   const JobSession& session;
-  std::optional<app::PictureDistance> distance;  ///< from the picture of --against
+  std::optional<app::PictureDistance> distance{};  ///< from the picture of --against
+  std::optional<app::MathForecast> math{};
+  std::vector<app::RepeatRow> repeats{};
 };
 
 /// The picture of --against, checked before anything is computed. Error: one sentence.
@@ -127,6 +129,8 @@ void print_answer(const Answer& answer, const std::string& title, const Expected
   report.outcome = std::string(app::name_of(outcome ? *outcome : app::JobOutcome::failed));
   if (!outcome) report.error = outcome.error();
   report.elapsed_seconds = answer.session.elapsed_seconds();
+  report.math = answer.math;
+  report.repeats = answer.repeats;
   report.sparse = app::sparse_headline(answer.engine.registry(), *plan, answer.session.snapshot());
   if (!answer.options.chain.json) {
     print_routes(report, answer.session.snapshot());
@@ -166,10 +170,12 @@ int generate(GenerateOptions options) {
   StepLine line;
   const auto job = app::ShapesJob::make(*model, asked->generation, &line, options.threads);
   if (!job) return say(Exit::wrong, job.error());
-  if (const std::string unmet = app::first_unmet(asked->generation, (*model)->config(), *required, **engine);
-      !unmet.empty()) {
+  const app::CallSchedule schedule = app::picture_schedule(asked->generation, (*model)->config());
+  if (const std::string unmet = app::first_unmet(schedule, *required, **engine); !unmet.empty()) {
     return say(Exit::failed, unmet);
   }
+  const std::optional<app::MathForecast> math = app::math_forecast(**engine, schedule);
+  if (math) say(Exit::done, math->sentence((*engine)->plan()->target()));
   JobSession session(**engine, *sink, traces_routes(options.chain));
   const auto outcome = session.run(**job, interrupt.token(), {});
   const auto& result = (*job)->result();
@@ -178,14 +184,22 @@ int generate(GenerateOptions options) {
                                          app::settings_of(asked->generation, options.chain.target, **engine));
     if (!saved) return say(Exit::failed, saved.error());
   }
-  std::optional<app::PictureDistance> distance;
+  Answer answer{options, asked->generation, **engine, session};
+  answer.math = math;
   if (result && *baseline) {
     const auto compared = app::distance_of(**baseline, result->picture);
     if (!compared) return say(Exit::failed, compared.error());
-    distance = *compared;
+    answer.distance = *compared;
   }
-  print_answer({options, asked->generation, **engine, session, distance}, (*job)->title(), outcome, result);
+  if (result && options.repeat.wanted()) {
+    auto repeats =
+        app::repeat_calls(schedule, **engine, options.repeat.runs, asked->generation.seed, interrupt.token());
+    if (!repeats) return say(Exit::failed, repeats.error());
+    answer.repeats = *std::move(repeats);
+  }
+  print_answer(answer, (*job)->title(), outcome, result);
   if (!outcome) return say(Exit::failed, outcome.error());
+  if (const std::string unmet = options.repeat.unmet(answer.repeats); !unmet.empty()) return say(Exit::failed, unmet);
   if (*outcome == app::JobOutcome::stopped) return say(Exit::failed, "stopped; no picture was written");
   return Exit::done;
 }

@@ -107,6 +107,7 @@ void GenerateOptions::add(CLI::App& command) {
   compiled_option =
       command.add_flag("--compiled,!--no-compiled", compiled, "Choose routes once per call site and keep them")
           ->group("Attention calls");
+  repeat.add(command);
   chain.add_chain(command);
   target_option = command.get_option("--target");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/cli/chain_options.h"
+#include "app/cli/repeat_options.h"
 #include "app/jobs/pipeline/picture_file.h"
 
 #include <CLI/CLI.hpp>
@@ -34,6 +35,7 @@ struct GenerateOptions {
   std::optional<std::string> step_source;
   bool compiled = false;
   int threads = 0;
+  RepeatOptions repeat;
   CLI::Option* target_option = nullptr;    ///< tells whether --target was given
   CLI::Option* compiled_option = nullptr;  ///< tells whether --compiled or --no-compiled was; null: there is neither
 

@@ -23,7 +23,7 @@ struct JobReport {
   double elapsed_seconds = 0.0;
   app::SparseHeadline sparse;
   std::optional<app::MathForecast> math;
-  std::vector<app::RepeatRow> repeats;                            ///< of run --repeat
+  std::vector<app::RepeatRow> repeats;                            ///< of --repeat
   std::vector<std::pair<Role, Explanation::Dispatch>> attention;  ///< by role, as the job has them
 };
 

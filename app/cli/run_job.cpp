@@ -3,6 +3,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/job_options.h"
 #include "app/cli/job_session.h"
+#include "app/cli/repeat_options.h"
 #include "app/cli/route_output.h"
 #include "app/cli/run_tensors.h"
 #include "app/jobs/profile/math_forecast.h"
@@ -17,8 +18,7 @@ struct RunOptions {
   ChainOptions chain;
   JobOptions job;
   std::string compute = "representatives";
-  int repeat = 0;
-  bool require_deterministic = false;
+  RepeatOptions repeat;
   TensorsOptions tensors;
 };
 
@@ -55,7 +55,7 @@ int run_schedule(const RunOptions& options, app::Compute compute, const Expected
   const std::optional<app::MathForecast> math = app::math_forecast(**engine, *schedule);
   if (math) say(Exit::done, math->sentence((*engine)->plan()->target()));
   const std::vector<app::DistinctCall> distinct = schedule->distinct;
-  const app::CallSchedule to_repeat = options.repeat > 0 ? *schedule : app::CallSchedule{};
+  const app::CallSchedule to_repeat = options.repeat.wanted() ? *schedule : app::CallSchedule{};
   const auto job = app::make_schedule_job(*std::move(schedule), compute, options.job.seed);
   JobSession session(**engine, *sink, traces_routes(options.chain));
   const auto outcome = session.run(*job, interrupt.token());
@@ -71,8 +71,8 @@ int run_schedule(const RunOptions& options, app::Compute compute, const Expected
   if (!outcome) report.error = outcome.error();
   report.elapsed_seconds = session.elapsed_seconds();
   report.math = math;
-  if (options.repeat > 0 && outcome) {
-    auto repeats = app::repeat_calls(to_repeat, **engine, options.repeat, options.job.seed, interrupt.token());
+  if (options.repeat.wanted() && outcome) {
+    auto repeats = app::repeat_calls(to_repeat, **engine, options.repeat.runs, options.job.seed, interrupt.token());
     if (!repeats) return say(Exit::failed, repeats.error());
     report.repeats = *std::move(repeats);
   }
@@ -84,10 +84,8 @@ int run_schedule(const RunOptions& options, app::Compute compute, const Expected
     print_routes(report, session.snapshot());
   }
   if (!outcome) return say(Exit::failed, outcome.error());
-  const auto differs = std::find_if(report.repeats.begin(), report.repeats.end(),
-                                    [](const app::RepeatRow& row) { return !row.deterministic(); });
-  if (options.require_deterministic && differs != report.repeats.end()) {
-    return say(Exit::failed, differs->backend + " is " + differs->verdict() + ": " + differs->call);
+  if (const std::string unmet = options.repeat.unmet(report.repeats); !unmet.empty()) {
+    return say(Exit::failed, unmet);
   }
   if (*outcome == app::JobOutcome::stopped) return say(Exit::failed, "stopped; the table holds what ran before");
   return Exit::done;
@@ -120,11 +118,7 @@ void add_run(CLI::App& program, Command& command, const Profiles& profiles, bool
                   "representatives: one call of each route, its time multiplied out; all: every call; none: as plan")
       ->check(CLI::IsMember({"representatives", "all", "none"}))
       ->capture_default_str();
-  sub->add_option("--repeat", options->repeat, "Then compute each distinct call N times and compare the bits")
-      ->check(CLI::Range(2, 1000))
-      ->type_name("N");
-  sub->add_flag("--require-deterministic", options->require_deterministic,
-                "Exit code 1 when --repeat finds a result that is not bit-identical");
+  options->repeat.add(*sub);
   options->tensors.add(*sub);
   options->chain.add_chain(*sub);
   sub->footer(

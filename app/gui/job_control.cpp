@@ -124,20 +124,21 @@ GuiJobControl::GuiJobControl(ProfileLibrary library, Engine& engine, const GuiPr
 GuiJobControl::~GuiJobControl() = default;
 
 Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
-  if (request.model == GuiPreviewService::model_id()) return draw(request);
   Expected<CallSchedule> schedule = schedule_of(request);
   if (!schedule) return fail(schedule.error());
   if (std::string unmet = first_unmet(*schedule, requirements(), engine_); !unmet.empty()) return fail(unmet);
   ui::RunFacts facts = facts_of(*schedule);
-  Expected<void> started = start(make_schedule_job(std::move(*schedule), compute_of(request.work), 0));
+  Expected<std::unique_ptr<Job>> job = draws(request)
+                                           ? pictures_.job(picture_of(request))
+                                           : make_schedule_job(std::move(*schedule), compute_of(request.work), 0);
+  if (!job) return fail(job.error());
+  Expected<void> started = start(std::move(*job));
   if (started) last_run_ = std::move(facts);
   return started;
 }
 
 Expected<CallSchedule> GuiJobControl::schedule_of(const ui::RunRequest& request) const {
-  if (request.model == GuiPreviewService::model_id()) {
-    return fail("the bundled model draws and has no planned calls; choose another model");
-  }
+  if (draws(request)) return pictures_.schedule(picture_of(request));
   const Expected<const Profile*> profile = library_.find(ui::utf8_of(request.model));
   if (!profile) return fail(profile.error());
   ProfileInputs inputs;
@@ -145,14 +146,10 @@ Expected<CallSchedule> GuiJobControl::schedule_of(const ui::RunRequest& request)
   return make_schedule(**profile, inputs);
 }
 
-Expected<void> GuiJobControl::draw(const ui::RunRequest& request) {
-  const ui::PictureRequest wanted = request.picture.value_or(pictures_.defaults());
-  if (std::string unmet = pictures_.unmet(wanted, requirements()); !unmet.empty()) return fail(unmet);
-  Expected<std::unique_ptr<Job>> job = pictures_.job(wanted);
-  if (!job) return fail(job.error());
-  Expected<void> started = start(std::move(*job));
-  if (started) last_run_ = pictures_.facts(wanted);
-  return started;
+bool GuiJobControl::draws(const ui::RunRequest& request) { return request.model == GuiPreviewService::model_id(); }
+
+ui::PictureRequest GuiJobControl::picture_of(const ui::RunRequest& request) const {
+  return request.picture.value_or(pictures_.defaults());
 }
 
 std::vector<Requirement> GuiJobControl::requirements() const {

@@ -43,7 +43,7 @@ class GuiJobControl final : public ui::JobControl {
   [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job, const Showing& showing);
   [[nodiscard]] Expected<void> start(std::unique_ptr<Job> job) { return start(std::move(job), Showing()); }
 
-  /// The calls of a workload. Error: an unknown model, inputs that it does not have, or the model that draws.
+  /// The calls of a workload. Error: an unknown model, inputs that it does not have, or a picture that cannot be drawn.
   [[nodiscard]] Expected<CallSchedule> schedule_of(const ui::RunRequest& request) const;
   [[nodiscard]] const ProfileLibrary& library() const noexcept { return library_; }
   [[nodiscard]] const GuiPreviewService& pictures() const noexcept { return pictures_; }
@@ -55,7 +55,8 @@ class GuiJobControl final : public ui::JobControl {
   void run_begins();
 
  private:
-  [[nodiscard]] Expected<void> draw(const ui::RunRequest& request);
+  [[nodiscard]] static bool draws(const ui::RunRequest& request);
+  [[nodiscard]] ui::PictureRequest picture_of(const ui::RunRequest& request) const;
   [[nodiscard]] std::vector<Requirement> requirements() const;
 
   ProfileLibrary library_;

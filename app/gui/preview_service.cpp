@@ -4,9 +4,9 @@
 #include "app/gui/picture_job.h"
 #include "app/jobs/files/atomic_file.h"
 #include "app/jobs/pipeline/picture_metrics.h"
+#include "app/jobs/pipeline/picture_schedule.h"
 #include "app/jobs/pipeline/png_file.h"
 #include "app/jobs/pipeline/prompt.h"
-#include "app/jobs/requirement/requirement.h"
 #include "ui/format/format.h"
 
 #include <algorithm>
@@ -146,7 +146,7 @@ ui::PictureRequest GuiPreviewService::defaults() const {
 
 PipelineInfo GuiPreviewService::pipeline() const {
   if (!missing_.isEmpty()) return {"ShapesPipeline", "ShapesTransformer2DModel", {}, {}};
-  return {config_.pipeline_class, config_.transformer_class, {}, {}};
+  return pipeline_of(config_);
 }
 
 Expected<std::unique_ptr<Job>> GuiPreviewService::job(const ui::PictureRequest& request) const {
@@ -156,12 +156,11 @@ Expected<std::unique_ptr<Job>> GuiPreviewService::job(const ui::PictureRequest& 
   return make_picture_job(shelf_, settings_of(generation, engine_.target().name, engine_), slot_);
 }
 
-std::string GuiPreviewService::unmet(const ui::PictureRequest& request,
-                                     const std::vector<Requirement>& required) const {
+Expected<CallSchedule> GuiPreviewService::schedule(const ui::PictureRequest& request) const {
+  if (!missing_.isEmpty()) return fail(ui::utf8_of(missing_));
   const GenerationSettings generation = generation_of(request);
-  // What is wrong with the request itself is job()'s to say.
-  if (!missing_.isEmpty() || !check_settings(generation, config_)) return {};
-  return first_unmet(generation, config_, required, engine_);
+  if (auto good = check_settings(generation, config_); !good) return fail(good.error());
+  return picture_schedule(generation, config_);
 }
 
 Expected<std::function<Expected<std::unique_ptr<LeverJob>>()>> GuiPreviewService::lever_job(
@@ -174,27 +173,6 @@ Expected<std::function<Expected<std::unique_ptr<LeverJob>>()>> GuiPreviewService
     if (!model) return fail(model.error());
     return make_lever_job(*model, generation);
   };
-}
-
-ui::RunFacts GuiPreviewService::facts(const ui::PictureRequest& request) const {
-  ui::RunFacts facts{pipeline(), request.steps, {}};
-  const auto add = [&](std::int64_t text, int width, int height) {
-    const std::int64_t image = (width / config_.latent_factor) * (height / config_.latent_factor);
-    if (facts.layout_of(text + image) != nullptr) return;
-    facts.layouts.push_back({"indices", text + image, {{"text", 0, text}, {"image", text, text + image}}});
-  };
-  std::vector<std::int64_t> texts{config_.text_length};
-  if (request.trimmed_text) {
-    texts.clear();
-    for (const QString& prompt : {request.prompt, request.negative_prompt}) {
-      if (const auto tokens = tokenize(ui::utf8_of(prompt), config_)) texts.push_back(tokens->live);
-    }
-  }
-  for (const std::int64_t text : texts) {
-    add(text, request.width, request.height);
-    if (request.second) add(text, request.second->width, request.second->height);
-  }
-  return facts;
 }
 
 void GuiPreviewService::save(const QString& path, const ui::MadePicture& made) {

@@ -6,6 +6,7 @@
 #include "app/jobs/job.h"
 #include "app/jobs/levers/lever_job.h"
 #include "app/jobs/pipeline/config.h"
+#include "app/jobs/profile/schedule.h"
 #include "ui/preview/preview_service.h"
 #include "ui/sparse/sparse_service.h"
 
@@ -17,7 +18,6 @@
 namespace attn::app {
 
 class ModelShelf;
-struct Requirement;
 
 /// The bundled model for the window. Only its short configuration is read at once; the weights are read by the first
 /// job that needs them.
@@ -40,13 +40,11 @@ class GuiPreviewService final : public ui::PreviewService {
 
   /// A job that draws, and puts its frames here. Error: a sentence for the person who pressed Run.
   [[nodiscard]] Expected<std::unique_ptr<Job>> job(const ui::PictureRequest& request) const;
-  /// The requirement that a call of the job would not meet, with the reason; empty when all are met.
-  [[nodiscard]] std::string unmet(const ui::PictureRequest& request, const std::vector<Requirement>& required) const;
+  /// Every call that the job would make. Error: as job().
+  [[nodiscard]] Expected<CallSchedule> schedule(const ui::PictureRequest& request) const;
   /// What measures the levers on such a picture, made on the thread that calls it. Error: as job().
   [[nodiscard]] Expected<std::function<Expected<std::unique_ptr<LeverJob>>()>> lever_job(
       const ui::PictureRequest& request) const;
-  /// What the job publishes beside its calls.
-  [[nodiscard]] ui::RunFacts facts(const ui::PictureRequest& request) const;
   /// The model as a list of models shows it.
   [[nodiscard]] static QString model_id() { return QStringLiteral("shapes"); }
   [[nodiscard]] static QString model_name() { return tr("Shapes (bundled model)"); }

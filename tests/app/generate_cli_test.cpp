@@ -166,6 +166,26 @@ class GenerateCliTest : public QObject {
     QVERIFY2(met.code == 0, qPrintable(met.err));
   }
 
+  void where_only_math_runs_its_memory_is_said_before_it_draws() {
+    const Answer said =
+        quick({"a red circle", "-o", path("math.png"), "--target", "rtx-3090", "--probe-result", "math-only"});
+    QCOMPARE(said.code, 0);
+    QVERIFY2(said.err.contains("only the math kernel runs on NVIDIA RTX 3090: transformer q[2, "),
+             qPrintable(said.err));
+    const Answer json_said = quick(
+        {"a red circle", "-o", path("math.png"), "--target", "rtx-3090", "--probe-result", "math-only", "--json"});
+    const json math = json::parse(json_said.out.toStdString())["math_only"];
+    QVERIFY(math["memory_bytes"].get<std::int64_t>() > 0 && !math["over"].get<bool>());
+    QVERIFY(!quick({"a red circle", "-o", path("math.png")}).err.contains("math kernel"));
+  }
+
+  void repeated_calls_have_the_same_bits() {
+    const Answer said = quick({"a red circle", "-o", path("repeat.png"), "--repeat", "3", "--require-deterministic"});
+    QCOMPARE(said.code, 0);
+    for (const char* role : {"role=te", "role=vae"}) QVERIFY2(said.out.contains(role), qPrintable(said.out));
+    QCOMPARE(said.out.count("bit-identical 3/3"), 3);
+  }
+
   void wrong_words_get_one_sentence_and_code_2_data() {
     QTest::addColumn<QStringList>("words");
     QTest::addColumn<QString>("part");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A generation as a job: what the trace sees of it, that it stops, and what its picture depends on.
-#include "app/jobs/pipeline/planned_calls.h"
+#include "app/jobs/pipeline/picture_schedule.h"
 #include "app/jobs/pipeline/shapes_job.h"
 #include "support/oracle.h"
 #include "support/shapes.h"
@@ -406,21 +406,53 @@ class PipelineJobTest : public QObject {
     model_->compiled_sites().clear();
   }
 
-  void planned_calls_are_those_that_are_made() {
-    GenerationSettings settings = small();
-    settings.hires = {96, 96, 2, 0.5, HiresSettings::Upscale::latent};
-    for (const TextForm form : {TextForm::padded, TextForm::trimmed}) {
-      settings.text = form;
-      Recorder recorder;
-      QVERIFY(run(settings, &recorder).outcome == JobOutcome::finished);
-      std::set<std::pair<int, std::vector<std::int64_t>>> planned;
-      for (const PlannedCall& call : planned_calls(settings, model_->config(), Device::cpu())) {
-        const auto sizes = call.call.query.sizes();
-        planned.insert({int(call.role), {sizes.begin(), sizes.end()}});
-        QVERIFY(check_call(call.call).has_value());
+  void schedule_has_exactly_the_calls_that_are_made_data() {
+    QTest::addColumn<QString>("upscale");
+    QTest::addColumn<bool>("trimmed");
+    QTest::addColumn<double>("guidance");
+    for (const char* upscale : {"off", "latent", "image"}) {
+      for (const bool trimmed : {false, true}) {
+        for (const double guidance : {1.0, 3.0}) {
+          QTest::addRow("%s %s %.0f", upscale, trimmed ? "trimmed" : "padded", guidance)
+              << upscale << trimmed << guidance;
+        }
       }
-      for (const auto& seen : recorder.seen) QVERIFY(planned.contains({int(seen.role), seen.query}));
     }
+  }
+  void schedule_has_exactly_the_calls_that_are_made() {
+    QFETCH(QString, upscale);
+    QFETCH(bool, trimmed);
+    QFETCH(double, guidance);
+    GenerationSettings settings = small();
+    settings.steps = 3;
+    settings.guidance = guidance;
+    settings.text = trimmed ? TextForm::trimmed : TextForm::padded;
+    if (upscale != "off") {
+      settings.hires = {96, 96, 2, 0.5,
+                        upscale == "image" ? HiresSettings::Upscale::image : HiresSettings::Upscale::latent};
+    }
+    Recorder recorder;
+    QVERIFY(run(settings, &recorder).outcome == JobOutcome::finished);
+    const CallSchedule schedule = picture_schedule(settings, model_->config());
+    for (const DistinctCall& distinct : schedule.distinct) QVERIFY(check_call(distinct.call).has_value());
+    // In order, call by call: role and shape of the query.
+    using Made = std::pair<Role, std::vector<std::int64_t>>;
+    std::vector<Made> planned;
+    for (const CallSchedule::Forward& forward : schedule.forwards) {
+      const CallSchedule::Pattern& pattern = schedule.patterns[forward.pattern];
+      for (const std::uint32_t call : pattern.calls) {
+        const auto sizes = schedule.distinct[call].call.query.sizes();
+        planned.emplace_back(forward.role, std::vector<std::int64_t>(sizes.begin(), sizes.end()));
+        if (forward.role == Role::transformer) QCOMPARE(pattern.layout->length, sizes[2]);
+      }
+    }
+    std::vector<Made> made;
+    for (const auto& seen : recorder.seen) made.emplace_back(seen.role, seen.query);
+    QVERIFY(planned == made);
+    QCOMPARE(schedule.calls, std::int64_t(made.size()));
+    std::int64_t times = 0;
+    for (const DistinctCall& distinct : schedule.distinct) times += distinct.times;
+    QCOMPARE(times, schedule.calls);
   }
 
   void a_setting_that_is_wrong_is_refused_in_a_sentence_data() {

@@ -7,6 +7,7 @@
 #include "ui/levers/levers_plot.h"
 #include "ui/levers/tune_dialog.h"
 #include "ui/panel/fact_table.h"
+#include "ui/preview/picture_form.h"
 #include "ui/workload_panel/workload_panel.h"
 
 #include <QAbstractItemModelTester>
@@ -233,6 +234,29 @@ class LeversTest : public QObject {
     b.click(undo);
     QTRY_VERIFY(!undo->isEnabled());
     QTRY_COMPARE(b.chain(), chain);
+  }
+
+  void bundled_model_is_tuned_by_its_pictures() {
+    const BenchWindow b(*theme_);
+    QVERIFY(b.window->workload().choose_model("shapes"));
+    PictureRequest request = b.window->workload().form().request();
+    request.width = request.height = 64;
+    request.steps = 2;
+    b.window->workload().form().set_request(request);
+    LeversPage* page = open_page(b);
+    QTRY_VERIFY(page->model().row_of("backend:sage") > 0);
+    tick_only(page, {"baseline", "backend:sage", "backend:sdnq"});
+    b.click(b.find<QPushButton>("levers_tune"));
+    auto* dialog = b.find<TuneDialog>("tune_dialog");
+    QTRY_VERIFY(dialog->isVisible());
+    dialog->findChild<QSpinBox*>("tune_repeat")->setValue(2);
+    b.click(dialog->findChild<QPushButton*>("tune_run"));
+    const LeversState& state = b.bench->services().levers.state();
+    QTRY_VERIFY_WITH_TIMEOUT(state.tune.phase == LeverPhase::finished || state.tune.phase == LeverPhase::failed,
+                             kPatience);
+    QCOMPARE(state.tune.error, QString());
+    QVERIFY(!state.tune.chosen.isEmpty() && !state.tune.reason.isEmpty());
+    QTRY_VERIFY(!dialog->findChild<FactTable*>("tune_picks")->rows().empty());
   }
 
   void limits_that_nothing_keeps_are_said() {

@@ -7,6 +7,7 @@
 #include "ui/control_panel/choice_row.h"
 #include "ui/panel/fact_table.h"
 #include "ui/platform/platform_page.h"
+#include "ui/preview/picture_form.h"
 #include "ui/workload_panel/workload_panel.h"
 
 #include <QComboBox>
@@ -205,6 +206,31 @@ class PlatformTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(!table->rows().empty(), 120000);
     for (const FactRow& row : table->rows()) QCOMPARE(row[1].text, QString("bit-identical 3/3"));
     QTRY_VERIFY(repeat->isEnabled());
+    QTRY_VERIFY(!b.bench->jobs().running());
+  }
+
+  void bundled_model_is_forecast_and_repeated_as_any_other() {
+    const BenchWindow b(*theme_);
+    QVERIFY(b.window->workload().choose_model("shapes"));
+    PictureRequest request = b.window->workload().form().request();
+    request.width = request.height = 64;
+    request.steps = 2;
+    b.window->workload().form().set_request(request);
+    open_page(b);
+    b.click(b.find<QCheckBox>("platform_math_only"));
+    auto* forecast = b.find<QLabel>("platform_forecast");
+    // 16 x 16 latent cells and 20 words, two prompts of three heads: scores, weights and mask of the denoiser's calls.
+    QTRY_VERIFY(forecast->isVisible());
+    QTRY_VERIFY2(forecast->text().contains("transformer q[2, 3, 276, 64]"), qPrintable(forecast->text()));
+    QVERIFY2(forecast->text().contains("within the 24"), qPrintable(forecast->text()));
+    b.click(b.find<QCheckBox>("platform_math_only"));
+    QTRY_VERIFY(forecast->isHidden());
+    auto* repeat = b.find<QPushButton>("platform_repeat");
+    repeat->click();
+    QVERIFY(!repeat->isEnabled());
+    auto* table = b.find<FactTable>("platform_repeats");
+    QTRY_COMPARE_WITH_TIMEOUT(table->rows().size(), std::size_t{3}, 120000);  // text, denoiser, autoencoder
+    for (const FactRow& row : table->rows()) QCOMPARE(row[1].text, QString("bit-identical 3/3"));
     QTRY_VERIFY(!b.bench->jobs().running());
   }
 

@@ -3,7 +3,9 @@
 #include "app/jobs/levers/bits_hash.h"
 #include "app/jobs/levers/host_memory.h"
 #include "app/jobs/levers/lever_measure.h"
-#include "app/jobs/pipeline/planned_calls.h"
+#include "app/jobs/pipeline/picture_schedule.h"
+#include "app/jobs/profile/profile_job.h"
+#include "app/jobs/profile/profile_job.h"
 #include "app/jobs/tensors/generated.h"
 #include "core/call/call_text.h"
 
@@ -107,12 +109,10 @@ class ShapesLevers final : public LeverJob {
     settings_.compiled = false;  // a variant's
   }
 
-  [[nodiscard]] std::string title() const override { return ShapesJob(model_, settings_, nullptr, threads_).title(); }
+  [[nodiscard]] std::string title() const override { return title_of(settings_); }
   [[nodiscard]] bool draws() const override { return true; }
   [[nodiscard]] std::int64_t steps() const override { return settings_.steps; }
-  [[nodiscard]] PipelineInfo pipeline() const override {
-    return {model_->config().pipeline_class, model_->config().transformer_class, {}, {}, {}};
-  }
+  [[nodiscard]] PipelineInfo pipeline() const override { return pipeline_of(model_->config()); }
   [[nodiscard]] std::string identity() const override {
     BitsHash hash;
     hash.add(to_json(settings_).dump() + " threads " + std::to_string(threads_));
@@ -121,9 +121,9 @@ class ShapesLevers final : public LeverJob {
 
   [[nodiscard]] std::vector<LeverCall> calls(const Target& target) const override {
     std::vector<LeverCall> all;
-    const Device device = target.is_cpu() ? Device::cpu() : Device::accel();
-    for (const PlannedCall& planned : planned_calls(settings_, model_->config(), device)) {
-      all.push_back({planned.call, planned.role, 0, write_call({planned.call, planned.role, 0, 0, 0})});
+    for (const DistinctCall& distinct : picture_schedule(settings_, model_->config()).distinct) {
+      const AttentionCall call = placed_on(target, distinct.call);
+      all.push_back({call, distinct.role, 0, write_call({call, distinct.role, 0, 0, 0})});
     }
     return all;
   }

@@ -38,7 +38,8 @@ void in_pieces(const Linear& layer, const std::vector<float>& x, std::int64_t ro
   });
 }
 
-/// Text and image tokens as a pipeline numbers them for its denoiser.
+}  // namespace
+
 std::optional<TokenLayout> layout_of_ids(std::int64_t text, std::int64_t image) {
   const auto argument = [](const char* name, std::int64_t first, std::int64_t count) {
     DenoiserArgument indices{
@@ -50,8 +51,6 @@ std::optional<TokenLayout> layout_of_ids(std::int64_t text, std::int64_t image) 
                                                   argument("image_indices", text, image)};
   return index_layout(arguments, text + image);
 }
-
-}  // namespace
 
 struct Denoiser::Rows {
   bool image;

@@ -30,6 +30,10 @@ struct Conditioning {
 /// One prompt alone, without its padding and so without a mask. The same picture for backends that take no masks.
 [[nodiscard]] Conditioning trimmed(const TextStates& states, std::int64_t prompt);
 
+/// What the joint sequence holds: the text's tokens first, then the image's, as a pipeline numbers them for its
+/// denoiser.
+[[nodiscard]] std::optional<TokenLayout> layout_of_ids(std::int64_t text, std::int64_t image);
+
 class Denoiser;
 
 /// What the forwards of one pass have in common: text, sizes, and memory. Belongs to its denoiser.

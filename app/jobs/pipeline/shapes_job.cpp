@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/pipeline/shapes_job.h"
 
+#include "app/jobs/pipeline/picture_schedule.h"
 #include "app/jobs/pipeline/prompt.h"
 #include "app/jobs/pipeline/routed_calls.h"
 #include "app/jobs/pipeline/sampler.h"
@@ -241,23 +242,12 @@ Expected<std::unique_ptr<ShapesJob>> ShapesJob::make(std::shared_ptr<ShapesModel
   return std::make_unique<ShapesJob>(std::move(model), std::move(settings), observer, threads);
 }
 
-std::string ShapesJob::title() const {
-  const auto size = [](std::int64_t width, std::int64_t height) {
-    return std::to_string(width) + " x " + std::to_string(height);
-  };
-  std::string text = "Shapes " + size(settings_.width, settings_.height) + ", " + std::to_string(settings_.steps) +
-                     (settings_.steps == 1 ? " step" : " steps");
-  if (settings_.hires) {
-    text += ", then " + size(settings_.hires->width, settings_.hires->height) + ", " +
-            std::to_string(settings_.hires->steps) + (settings_.hires->steps == 1 ? " step" : " steps");
-  }
-  return text;
-}
+std::string ShapesJob::title() const { return title_of(settings_); }
 
 Expected<JobOutcome> ShapesJob::run(const JobEnvironment& environment) {
   result_.reset();
   if (auto good = check_settings(settings_, model_->config()); !good) return fail(good.error());
-  Pipe pipe{{model_->config().pipeline_class, model_->config().transformer_class, {}, {}}, {}};
+  Pipe pipe{pipeline_of(model_->config()), {}, {}};
   environment.engine.generate_time_gate(pipe);
   auto scope = environment.engine.begin_job(pipe, settings_.steps, environment.observer, environment.timing);
   if (!scope) return fail(scope.error());

@@ -43,16 +43,4 @@ std::string first_unmet(const CallSchedule& schedule, const std::vector<Requirem
   return {};
 }
 
-std::string first_unmet(const GenerationSettings& settings, const ShapesConfig& config,
-                        const std::vector<Requirement>& requirements, const Engine& engine) {
-  if (requirements.empty()) return {};
-  const Device device = engine.plan()->target().is_cpu() ? Device::cpu() : Device::accel();
-  for (const PlannedCall& planned : planned_calls(settings, config, device)) {
-    const Explanation explanation = engine.explain(planned.call, planned.role, 0);
-    std::string unmet = unmet_requirement(requirements, explanation, planned.call, planned.role);
-    if (!unmet.empty()) return unmet;
-  }
-  return {};
-}
-
 }  // namespace attn::app

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/jobs/pipeline/planned_calls.h"
 #include "app/jobs/profile/schedule.h"
 #include "core/engine/engine.h"
 
@@ -25,8 +24,5 @@ struct Requirement {
 /// The same for the first call of a schedule that does not meet one, under the chain in force. Runs nothing.
 [[nodiscard]] std::string first_unmet(const CallSchedule& schedule, const std::vector<Requirement>& requirements,
                                       const Engine& engine);
-/// The same for a generation by the bundled model.
-[[nodiscard]] std::string first_unmet(const GenerationSettings& settings, const ShapesConfig& config,
-                                      const std::vector<Requirement>& requirements, const Engine& engine);
 
 }  // namespace attn::app
