@@ -2,6 +2,7 @@
 #include "app/gui/export_service.h"
 
 #include "app/jobs/exchange/exchange.h"
+#include "app/jobs/exchange/stored_settings.h"
 #include "app/jobs/files/atomic_file.h"
 #include "core/exchange/diff.h"
 #include "ui/format/format.h"
@@ -103,6 +104,17 @@ std::vector<ui::ImportChange> shown(const std::vector<SettingChange>& changes) {
   return out;
 }
 
+/// Reads the text again without the values that do not hold, which are returned. `read` stays as it is when more is
+/// wrong than single values.
+std::vector<StoredValue> set_aside_wrong_values(const ExchangeFormat& format, std::string_view text,
+                                                const ProductionSettings& now, const ExportOptions& options,
+                                                ImportText& read) {
+  auto effective = effective_settings(format, text, now, options);
+  if (!effective || effective->wrong.empty()) return {};
+  read = std::move(effective->holds);
+  return std::move(effective->wrong);
+}
+
 ui::ImportPreview read_from(const Engine& engine, const ui::ImportRequest& request) {
   ui::ImportPreview out;
   out.path = request.path;
@@ -119,9 +131,17 @@ ui::ImportPreview read_from(const Engine& engine, const ui::ImportRequest& reque
     return out;
   }
   out.read = std::move(*read);
+  std::vector<StoredValue> wrong;
+  if (!out.read.problems.empty()) wrong = set_aside_wrong_values(*out.format, *text, now, request.options, out.read);
   out.changes = shown(changes_of(out.read, now));
   out.notes = texts_of(out.read.notes);
   out.problems = texts_of(out.read.problems);
+  for (const StoredValue& value : wrong) {
+    out.wrong << ui::text_of(value.sentence() + ": " + value.problem);
+    for (ui::ImportChange& change : out.changes) {
+      if (change.name == ui::text_of(value.key)) change.stored = ui::text_of(value.stored);
+    }
+  }
   const std::string target = engine.target().name;
   if (!out.read.target.empty() && out.read.target != target) {
     out.notes << ui::ExportService::tr("the settings were made for %1; the target stays %2")

@@ -279,7 +279,7 @@ class ExchangeTest : public QObject {
     const QTemporaryDir place;
     const QString good = place.filePath("good.json");
     write_file(good, "{\"sdp_overrides\": [\"Sage attention\"], \"sparse_attention_budget\": 45}");
-    QTest::keyClick(b.window.get(), Qt::Key_O, Qt::ControlModifier);
+    QTest::keyClick(b.window.get(), Qt::Key_I, Qt::ControlModifier);
     auto* dialog = b.find<ImportDialog>("import_dialog");
     auto* apply = dialog->findChild<QPushButton*>("import_run");
     auto* back = dialog->findChild<QPushButton*>("import_put_back");
@@ -300,16 +300,37 @@ class ExchangeTest : public QObject {
     QCOMPARE(b.bench->engine().values().integer("sparse_attention_budget"), 30);
   }
 
-  void a_wrong_value_stops_the_whole_import() {
+  void a_wrong_value_is_set_aside_and_the_rest_can_be_imported() {
+    const BenchWindow b(*theme_);
+    QVERIFY(b.bench->engine().set("sparse_attention_budget", 45).has_value());
+    const QTemporaryDir place;
+    const QString file = place.filePath("partly.json");
+    write_file(file, "{\"sdp_overrides\": [\"Flex attention\"], \"sparse_attention_budget\": \"much\"}");
+    ImportDialog* dialog = b.window->open_import();
+    dialog->set_path(file);
+    auto* summary = dialog->findChild<QLabel*>("import_summary");
+    QTRY_COMPARE(summary->text(), QString("2 settings would change. One value of the file does not hold; its "
+                                          "default counts."));
+    const QString notes = joined(dialog->findChild<FactTable*>("import_notes"));
+    QVERIFY2(notes.contains("sparse_attention_budget: stored \"much\", used default 30"), qPrintable(notes));
+    const QString changes = joined(dialog->findChild<FactTable*>("import_changes"));
+    QVERIFY2(changes.contains("sparse_attention_budget | 45 | 30 (default: \"much\" does not hold)"),
+             qPrintable(changes));
+    b.click(dialog->findChild<QPushButton*>("import_run"));
+    QTRY_COMPARE(b.chain(), QString("flex>sdpa"));
+    QCOMPARE(b.bench->engine().values().integer("sparse_attention_budget"), 30);
+  }
+
+  void a_file_that_is_wrong_as_a_whole_changes_nothing() {
     const BenchWindow b(*theme_);
     const QTemporaryDir place;
     const QString bad = place.filePath("bad.json");
-    write_file(bad, "{\"sdp_overrides\": [\"Flex attention\"], \"sparse_attention_budget\": \"much\"}");
+    write_file(bad, "{\"sdp_overrides\": [\"Flex attention\"], \"sparse_attention_budget\": 20");
     ImportDialog* dialog = b.window->open_import();
     dialog->set_path(bad);
     auto* summary = dialog->findChild<QLabel*>("import_summary");
     QTRY_VERIFY(summary->text().startsWith("Nothing can be imported: 1 problem"));
-    QVERIFY(joined(dialog->findChild<FactTable*>("import_notes")).contains("sparse_attention_budget"));
+    QVERIFY(joined(dialog->findChild<FactTable*>("import_notes")).contains("line 1"));
     QVERIFY(!dialog->findChild<QPushButton*>("import_run")->isEnabled());
     QCOMPARE(b.chain(), QString("sdpa"));
   }

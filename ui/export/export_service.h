@@ -49,6 +49,7 @@ struct ImportChange {
   QString before;
   QString after;
   bool left_out = false;  ///< the text does not name it, which means its default there
+  QString stored{};       ///< what the text holds where that is no good value; its default counts
 };
 
 /// What a text would change, before it does.
@@ -57,6 +58,7 @@ struct ImportPreview {
   const ExchangeFormat* format = nullptr;  ///< null: the file could not be read
   std::vector<ImportChange> changes;
   QStringList notes;     ///< renamed choices and old spellings that were understood, keys left aside
+  QStringList wrong;     ///< values that do not hold, a sentence each; their defaults count, as on a server's start
   QStringList problems;  ///< sentences; when there is one, nothing can be applied
   ImportText read;       ///< what apply() takes
 };

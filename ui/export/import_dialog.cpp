@@ -176,8 +176,15 @@ void ImportDialog::ask_preview() {
 void ImportDialog::show_changes(const std::vector<ImportChange>& changes) {
   std::vector<FactRow> rows;
   for (const ImportChange& change : changes) {
-    const QString after = shown_value(change.after) + (change.left_out ? tr(" (default: not in the file)") : QString());
-    rows.push_back({{change.name}, {shown_value(change.before), Ink::dim}, {after, Ink::ok}});
+    QString after = shown_value(change.after);
+    if (!change.stored.isEmpty()) {
+      after += tr(" (default: %1 does not hold)").arg(change.stored);
+    } else if (change.left_out) {
+      after += tr(" (default: not in the file)");
+    }
+    rows.push_back({{change.name},
+                    {shown_value(change.before), Ink::dim},
+                    {after, change.stored.isEmpty() ? Ink::ok : Ink::pending}});
   }
   changes_->set_rows(std::move(rows));
   stack_->setCurrentIndex(changes.empty() ? 0 : 1);
@@ -194,6 +201,7 @@ void ImportDialog::show_preview(const ImportPreview& preview) {
   }
   std::vector<FactRow> notes;
   for (const QString& problem : preview.problems) notes.push_back({{problem, Ink::bad}});
+  for (const QString& value : preview.wrong) notes.push_back({{value, Ink::pending}});
   for (const QString& note : preview.notes) notes.push_back({{note, Ink::dim}});
   notes_->setVisible(!notes.empty());
   notes_->set_rows(std::move(notes));
@@ -201,6 +209,13 @@ void ImportDialog::show_preview(const ImportPreview& preview) {
   apply_->setEnabled(preview.problems.isEmpty() && !preview.changes.empty());
   if (!preview.problems.isEmpty()) {
     say(tr("Nothing can be imported: %1.").arg(counted(preview.problems.size(), tr("problem"))), "bad");
+  } else if (!preview.wrong.isEmpty()) {
+    const qint64 wrong = preview.wrong.size();
+    say(tr("%1 would change. %2")
+            .arg(counted(static_cast<qint64>(preview.changes.size()), tr("setting")),
+                 wrong == 1 ? tr("One value of the file does not hold; its default counts.")
+                            : tr("%1 values of the file do not hold; their defaults count.").arg(wrong)),
+        "pending");
   } else if (preview.changes.empty()) {
     say(tr("The file holds the settings of this window already."), "ok");
   } else {
