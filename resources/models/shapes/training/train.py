@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Trains Shapes on a processor: first the autoencoder, then text encoder and denoiser together.
 
-    python train.py --out DIR               start (the stages follow each other by themselves)
-    python train.py --resume DIR            go on where DIR/checkpoint.pt stands, for as long as one likes
-    python train.py --resume DIR --decay N  from the checkpoint, N denoiser steps with a falling rate into
-                                            DIR/release.pt; the checkpoint itself stays as it is
+    python train.py --out DIR       from nothing to DIR/release.pt; the stages follow each other by themselves
+    python train.py --resume DIR    go on where DIR/checkpoint.pt stands, after an end or with more --steps
 
-Every few minutes DIR/checkpoint.pt (weights, averaged weights, optimizer, step, random states) and
-DIR/release.pt (averaged weights only, for export.py and check.py) are replaced atomically. Progress is
-the number of denoiser steps in the log, and the share check.py finds right.
+The last stage, a falling rate, starts from the checkpoint and leaves it as it is, so a training can go on
+after its release. Every few minutes DIR/checkpoint.pt (weights, averaged weights, optimizer, step, random
+states) and DIR/release.pt (averaged weights only, for export.py and check.py) are replaced atomically.
+Everything random comes from the seed, so one machine with one number of threads gives the same losses again.
 """
 
 from __future__ import annotations
@@ -32,6 +31,8 @@ from scenes import VOCABULARY, Scene, draw, make_scene
 from torch import Tensor, nn
 
 VAE_STEPS = 1200
+DENOISER_STEPS = 1640  # at constant rate
+DECAY_STEPS = 400  # with the rate falling to zero, after them
 SMALL_STEPS = 700  # denoiser steps at 32 pixels, before 64
 LARGE_FROM = 1340  # denoiser step from which every fourth batch has 128 pixels
 NULL_SHARE = 0.1  # prompts replaced by the null prompt, for guidance
@@ -277,13 +278,18 @@ class Training:
         self.average_weights(longest)
         return loss.item(), figure
 
-    def run(self, minutes: float, log_every: int = 20) -> None:
-        """Trains for so long, or until asked to end (SIGTERM), and saves."""
+    def run(self, denoiser_steps: int, minutes: float, log_every: int = 20) -> bool:
+        """Trains to so many denoiser steps, for so long or until asked to end (SIGTERM), and saves.
+
+        True when the steps are done.
+        """
         began = saved = time.monotonic()
         asked_to_end: list[int] = []
         signal.signal(signal.SIGTERM, lambda number, _: asked_to_end.append(number))
         smooth, figures, seen = 0.0, 0.0, 0
         while time.monotonic() - began < 60 * minutes and not asked_to_end:
+            if self.stage == "denoiser" and self.step >= denoiser_steps:
+                break
             start = time.monotonic()
             with shared_machine(self.yield_to):
                 loss, figure = self.one_step(self.factor(), 0.998 if self.stage == "vae" else 0.999)
@@ -305,6 +311,8 @@ class Training:
                 self.save()
                 saved = now
         self.save()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        return self.stage == "denoiser" and self.step >= denoiser_steps
 
     def run_decay(self, steps: int) -> None:
         """Falling rate from here on; only release.pt is written."""
@@ -357,8 +365,11 @@ def main() -> None:
     folder = parser.add_mutually_exclusive_group(required=True)
     folder.add_argument("--out", type=Path, metavar="DIR", help="new folder for the state of a training")
     folder.add_argument("--resume", type=Path, metavar="DIR", help="folder of a training to go on with")
-    parser.add_argument("--minutes", type=float, default=1e9, help="stop and save after so long")
-    parser.add_argument("--decay", type=int, metavar="N", help="make a release in N steps instead")
+    parser.add_argument("--steps", type=int, default=DENOISER_STEPS, metavar="N",
+                        help="denoiser steps at constant rate, with those of the checkpoint (%(default)s)")  # fmt: skip
+    parser.add_argument("--decay", type=int, default=DECAY_STEPS, metavar="N",
+                        help="steps with a falling rate after them (%(default)s)")  # fmt: skip
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop and save after so long, without a release")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--eager", action="store_true", help="without torch.compile (which needs a C++ compiler)")
@@ -373,10 +384,8 @@ def main() -> None:
         training.load()
     if not arguments.eager:
         training.compile()
-    if arguments.decay:
+    if training.run(arguments.steps, arguments.minutes):
         training.run_decay(arguments.decay)
-    else:
-        training.run(arguments.minutes)
 
 
 if __name__ == "__main__":
