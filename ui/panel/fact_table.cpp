@@ -26,9 +26,9 @@ int left_margin(int column) { return column == 0 ? kFirstMargin : kMarginX; }
 /// Text in lines of at most `room` pixels, broken between words and only where a word is longer within it.
 class Lines {
  public:
-  Lines(const QString& text, const QFont& font, int room)
+  Lines(const QString& text, const QFont& font, int room, Qt::Alignment alignment = Qt::AlignLeft)
       : layout_(QString(text).replace('\n', QChar::LineSeparator), font) {
-    QTextOption option;
+    QTextOption option(alignment);
     option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
     layout_.setTextOption(option);
     layout_.beginLayout();
@@ -61,7 +61,8 @@ class WrappedText final : public QStyledItemDelegate {
     painter->save();
     painter->setPen(index.data(Qt::ForegroundRole).value<QColor>());
     const QRect box = item.rect.adjusted(left_margin(index.column()), kMarginY, -kMarginX, -kMarginY);
-    Lines(text, item.font, box.width()).draw(painter, box.topLeft());
+    const auto alignment = Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt()) & Qt::AlignHorizontal_Mask;
+    Lines(text, item.font, box.width(), alignment).draw(painter, box.topLeft());
     painter->restore();
   }
 
@@ -122,7 +123,7 @@ QVariant FactModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return fact.tip.isEmpty() ? QVariant() : fact.tip;
     case Qt::TextAlignmentRole:
-      return QVariant::fromValue(Qt::AlignLeft | Qt::AlignTop);
+      return QVariant::fromValue((fact.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignTop);
     case Qt::FontRole: {
       QFont font = theme_.text_font();
       if (fact.strong) font.setWeight(QFont::DemiBold);
@@ -135,7 +136,11 @@ QVariant FactModel::data(const QModelIndex& index, int role) const {
 
 QVariant FactModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::TextAlignmentRole) return QVariant::fromValue(Qt::AlignLeft | Qt::AlignVCenter);
+  const auto column = static_cast<std::size_t>(section);
+  const bool number = !rows_.empty() && column < rows_.front().size() && rows_.front()[column].number;
+  if (role == Qt::TextAlignmentRole) {
+    return QVariant::fromValue((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  }
   // The first heading stands over texts that begin a little further in.
   if (role == Qt::DisplayRole) return section == 0 ? "  " + headings_[0] : headings_[section];
   return {};

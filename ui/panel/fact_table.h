@@ -15,6 +15,7 @@ struct Fact {
   Ink ink = Ink::text;
   QString tip{};
   bool strong = false;
+  bool number = false;  ///< right aligned
   friend bool operator==(const Fact&, const Fact&) = default;
 };
 using FactRow = std::vector<Fact>;

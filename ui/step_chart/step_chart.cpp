@@ -60,14 +60,37 @@ void StepChart::expect_steps(int steps) {
   show_budgets();
 }
 
+void StepChart::set_baseline(const trace::TraceSnapshot* run, const QString& name) {
+  baseline_ = run == nullptr ? StepBars() : StepBars(*run);
+  baseline_name_ = name;
+  show_baseline();
+  show_facts();
+}
+
+void StepChart::show_baseline() {
+  // Seconds beside calls would be a line that means nothing.
+  const bool same_unit = plot_->bars().bars().empty() || baseline_.in_seconds() == plot_->bars().in_seconds();
+  plot_->set_baseline(same_unit ? baseline_ : StepBars(), baseline_name_);
+}
+
+void StepChart::show_facts() {
+  const StepBars& bars = plot_->bars();
+  facts_ = bars.bars().empty() ? QString() : (bars.in_seconds() ? tr("time per step") : tr("calls per step"));
+  if (!facts_.isEmpty() && !baseline_.bars().empty() && !plot_->has_baseline()) {
+    facts_ += baseline_.in_seconds() ? tr(" · the baseline %1 has times, this run has none").arg(baseline_name_)
+                                     : tr(" · the baseline %1 has no times").arg(baseline_name_);
+  }
+  emit facts_changed(facts_);
+}
+
 void StepChart::set_run(const trace::TraceSnapshot& run) {
   StepBars bars(run);
   bars.expect(expected_steps_ > 0 ? static_cast<std::size_t>(expected_steps_) + 2 : 0);
   stack_->setCurrentIndex(bars.bars().empty() ? 0 : 1);
-  facts_ = bars.bars().empty() ? QString() : (bars.in_seconds() ? tr("time per step") : tr("calls per step"));
-  emit facts_changed(facts_);
   if (bars.bars() == plot_->bars().bars()) return;
   plot_->set_bars(std::move(bars));
+  show_baseline();
+  show_facts();
   show_selection();
   show_budgets();
 }

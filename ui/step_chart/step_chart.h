@@ -18,6 +18,8 @@ class StepChart final : public QWidget {
  public:
   StepChart(Selection& selection, const SparseContext& sparse, const Theme& theme, QWidget* parent = nullptr);
   void set_run(const trace::TraceSnapshot& run);
+  /// The run to compare with, and what it is called; null: none.
+  void set_baseline(const trace::TraceSnapshot* run, const QString& name);
   /// How many steps the run will have; 0: not known.
   void expect_steps(int steps);
   /// For the title strip: "time per step".
@@ -29,6 +31,8 @@ class StepChart final : public QWidget {
 
  private:
   void show_selection();
+  void show_baseline();
+  void show_facts();
   void show_budgets();
   void choose(int bar);
 
@@ -38,6 +42,8 @@ class StepChart final : public QWidget {
   QStackedWidget* stack_;
   StepPlot* plot_;
   int expected_steps_ = 0;
+  StepBars baseline_;
+  QString baseline_name_;
 };
 
 }  // namespace attn::ui

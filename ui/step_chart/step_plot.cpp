@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/step_chart/step_plot.h"
 
+#include "ui/format/change_text.h"
 #include "ui/format/format.h"
 #include "ui/timeline/backend_legend.h"
 #include "ui/timeline/ticks.h"
@@ -53,6 +54,20 @@ void StepPlot::expect(std::size_t bars) {
   update();
 }
 
+void StepPlot::set_baseline(StepBars bars, const QString& name) {
+  baseline_ = std::move(bars);
+  baseline_name_ = name;
+  describe_all();
+  update();
+}
+
+double StepPlot::peak() const noexcept { return std::max(bars_.peak(), baseline_.peak()); }
+
+double StepPlot::then_of(const StepBar& bar) const {
+  const int at = baseline_.find(bar.role, bar.step);
+  return at < 0 ? 0.0 : baseline_.bars()[static_cast<std::size_t>(at)].total;
+}
+
 void StepPlot::set_budgets(std::vector<double> budgets) {
   if (budgets == budgets_) return;
   budgets_ = std::move(budgets);
@@ -75,7 +90,13 @@ QString StepPlot::describe(const StepBar& bar) const {
   QStringList parts;
   for (const StepBar::Part& part : bar.parts) parts << part.backend + ' ' + value_text(part.value);
   const QString kept = bar.budget > 0.0 ? tr(", sparse keeps %1").arg(kept_text(bar.budget)) : QString();
-  return name + ": " + parts.join(", ") + kept;
+  const QString now = name + ": " + parts.join(", ") + kept;
+  if (!has_baseline()) return now;
+  const double then = then_of(bar);
+  if (then <= 0.0) return now + tr("; not in the baseline %1").arg(baseline_name_);
+  const QString change = bars_.in_seconds() ? seconds_and_relative(then, bar.total)
+                                            : count_change(std::llround(then), std::llround(bar.total));
+  return now + tr("; baseline %1: %2, now %3").arg(baseline_name_, value_text(then), change);
 }
 
 QRectF StepPlot::plot_area() const {
@@ -91,18 +112,55 @@ void StepPlot::paintEvent(QPaintEvent*) {
   paint_selected(painter, plot);
   for (std::size_t i = 0; i < bars_.bars().size(); ++i) paint_bar(painter, plot, i);
   paint_missing(painter, plot);
+  paint_baseline(painter, plot);
   paint_budget(painter, plot);
   paint_names(painter, plot);
   paint_legend(painter, theme_, bars_.backends(), QPointF(kAxis, height() - kLegend), width());
+  paint_key(painter);
+}
+
+void StepPlot::paint_baseline(QPainter& painter, const QRectF& plot) const {
+  if (!has_baseline()) return;
+  const double half_gap = (bars_.column(1, plot).left() - bars_.column(0, plot).right()) / 2.0;
+  // A line of its own for each run of bars that the baseline has: a gap says that it had none there.
+  std::vector<QPolygonF> lines(1);
+  for (std::size_t i = 0; i < bars_.bars().size(); ++i) {
+    const double then = then_of(bars_.bars()[i]);
+    if (then <= 0.0) {
+      if (!lines.back().isEmpty()) lines.emplace_back();
+      continue;
+    }
+    const QRectF column = bars_.column(i, plot).adjusted(-half_gap, 0, half_gap, 0);
+    const double y = std::round(plot.bottom() - then / peak() * plot.height()) + 0.5;
+    lines.back() << QPointF(column.left(), y) << QPointF(column.right(), y);
+  }
+  painter.setBrush(Qt::NoBrush);
+  for (const auto& [ink, width] : {std::pair{Ink::panel, 4.5}, std::pair{Ink::text, 1.5}}) {
+    painter.setPen(QPen(theme_[ink], width, Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin));
+    for (const QPolygonF& line : lines) painter.drawPolyline(line);
+  }
+}
+
+void StepPlot::paint_key(QPainter& painter) const {
+  if (!has_baseline()) return;
+  const QString text = tr("line: baseline %1").arg(baseline_name_);
+  painter.setFont(theme_.small_font());
+  const QFontMetrics metrics(theme_.small_font());
+  const double left = width() - 14 - metrics.horizontalAdvance(text);
+  const double middle = height() - kLegend / 2.0;
+  painter.setPen(QPen(theme_[Ink::text], 1.5));
+  painter.drawLine(QPointF(left - 24, middle), QPointF(left - 6, middle));
+  painter.setPen(theme_[Ink::dim]);
+  painter.drawText(QRectF(left, height() - kLegend, width() - left, kLegend), Qt::AlignVCenter | Qt::AlignLeft, text);
 }
 
 void StepPlot::paint_grid(QPainter& painter, const QRectF& plot) const {
   painter.setFont(theme_.small_font());
-  double tick = tick_size(bars_.peak(), std::clamp(static_cast<int>(plot.height() / 26.0), 1, 5));
-  if (tick > bars_.peak()) tick = bars_.peak();
+  double tick = tick_size(peak(), std::clamp(static_cast<int>(plot.height() / 26.0), 1, 5));
+  if (tick > peak()) tick = peak();
   if (!bars_.in_seconds()) tick = std::max(1.0, tick);
-  for (double value = 0.0; value <= bars_.peak() * 1.0001; value += tick) {
-    const double y = plot.bottom() - value / bars_.peak() * plot.height();
+  for (double value = 0.0; value <= peak() * 1.0001; value += tick) {
+    const double y = plot.bottom() - value / peak() * plot.height();
     painter.setPen(QPen(theme_[Ink::line], 1.0));
     painter.drawLine(QPointF(plot.left(), std::round(y) + 0.5), QPointF(plot.right(), std::round(y) + 0.5));
     painter.setPen(theme_[Ink::dim]);
@@ -117,7 +175,7 @@ void StepPlot::paint_bar(QPainter& painter, const QRectF& plot, std::size_t at) 
   painter.setPen(Qt::NoPen);
   for (const StepBar::Part& part : bars_.bars()[at].parts) {
     // What was called is seen, however small its share.
-    const double height = std::max(1.5, part.value / bars_.peak() * plot.height());
+    const double height = std::max(1.5, part.value / peak() * plot.height());
     const QRectF box(column.left(), bottom - height, std::max(1.0, column.width()), height);
     painter.setBrush(theme_.backend(part.backend));
     painter.drawRect(box);

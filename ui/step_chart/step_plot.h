@@ -16,6 +16,9 @@ class StepPlot final : public QWidget {
   StepPlot(const Theme& theme, QWidget* parent = nullptr);
   void set_bars(StepBars bars);
   void expect(std::size_t bars);
+  /// The bars of the run to compare with, drawn as an outline; none: there is no such run, or its unit is another.
+  void set_baseline(StepBars bars, const QString& name);
+  [[nodiscard]] bool has_baseline() const noexcept { return baseline_.peak() > 0.0; }
   /// What the sparse stage will keep in each step of the transformer; empty: there is no stage.
   void set_budgets(std::vector<double> budgets);
   /// The bar that is selected; -1: none.
@@ -24,6 +27,8 @@ class StepPlot final : public QWidget {
   [[nodiscard]] int selected() const noexcept { return selected_; }
   /// Where the bars stand.
   [[nodiscard]] QRectF plot_area() const;
+  /// What a bar holds, in words, and what it had in the baseline.
+  [[nodiscard]] QString describe(const StepBar& bar) const;
 
  signals:
   void chosen(int bar);
@@ -43,12 +48,18 @@ class StepPlot final : public QWidget {
   void paint_names(QPainter& painter, const QRectF& plot) const;
   /// The budget of a column, from the run where it has one; 0: none.
   [[nodiscard]] double budget_at(std::size_t column, std::size_t first) const;
-  [[nodiscard]] QString describe(const StepBar& bar) const;
+  void paint_baseline(QPainter& painter, const QRectF& plot) const;
+  void paint_key(QPainter& painter) const;
+  [[nodiscard]] double peak() const noexcept;
+  /// What a bar was in the baseline; 0: it had none.
+  [[nodiscard]] double then_of(const StepBar& bar) const;
   [[nodiscard]] QString value_text(double value) const;
   void describe_all();
 
   const Theme& theme_;
   StepBars bars_;
+  StepBars baseline_;
+  QString baseline_name_;
   std::vector<double> budgets_;
   int selected_ = -1;
 };

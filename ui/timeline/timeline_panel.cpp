@@ -107,8 +107,16 @@ void TimelinePanel::choose_axis() {
   view_->set_axis(time ? TimelineAxis::time : TimelineAxis::number);
 }
 
+void TimelinePanel::set_note(const QString& note) {
+  if (note == note_) return;
+  note_ = note;
+  emit facts_changed(facts());
+}
+
 QString TimelinePanel::facts() const {
   if (newest_.empty()) return {};
+  // Both do not fit into one line of a small window, and who compares knows the keys.
+  if (!note_.isEmpty()) return note_;
   return tr("W S zoom · A D move · F fits · , . from call to call");
 }
 

@@ -23,6 +23,8 @@ class TimelinePanel final : public QWidget {
   /// While the panel is hidden the newest calls wait for it.
   void set_calls(const trace::CallView& calls);
   [[nodiscard]] TimelineView& view() noexcept { return *view_; }
+  /// What the run is against another one, shown beside the keys; empty: nothing.
+  void set_note(const QString& note);
   /// For the title strip.
   [[nodiscard]] QString facts() const;
 
@@ -38,6 +40,7 @@ class TimelinePanel final : public QWidget {
   void choose_axis();
 
   trace::CallView newest_;
+  QString note_;
   QStackedWidget* stack_;
   TimelineView* view_;
   BackendLegend* legend_;
