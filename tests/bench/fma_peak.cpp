@@ -58,8 +58,9 @@ struct Span {
 }  // namespace
 
 double fma_peak(int threads) {
-  constexpr long kRounds = 2'000'000;
-  constexpr int kTries = 5;
+  // Long enough for a scheduler that starts both threads on one core to move one of them.
+  constexpr long kRounds = 10'000'000;
+  constexpr int kTries = 8;
   std::vector<Span> spans(static_cast<std::size_t>(threads));
   std::barrier start(threads);
   double best = 0.0;
