@@ -121,12 +121,14 @@ class TargetList {
   [[nodiscard]] virtual const std::vector<Target>& targets() const = 0;
 };
 
+class ErrorService;
 class LeversService;
 class LogFeed;
 class PlatformService;
 class PolicyService;
 class PresetService;
 class SparseService;
+class WorkspaceService;
 
 /// Everything that the window needs. The referred objects outlive it.
 struct Services {
@@ -142,6 +144,8 @@ struct Services {
   PlatformService& platform;
   LeversService& levers;
   PresetService& presets;
+  WorkspaceService& workspace;
+  ErrorService& errors;
 };
 
 }  // namespace attn::ui

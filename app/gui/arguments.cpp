@@ -5,9 +5,14 @@ namespace attn::app {
 
 QString usage() {
   return QStringLiteral(
-      "attnscope [--settings FILE] [--theme light|dark]\n"
-      "    Opens the window, with the settings of a config.json, a profile or another format. The file is only read;\n"
-      "    defaults stand in for values that do not hold, and the window says so.\n"
+      "attnscope [FILE] [--fresh] [--settings FILE] [--theme light|dark] [--run-command ID]...\n"
+      "    Opens the window as it was closed, or with --fresh as at the first start.\n"
+      "    FILE         a workspace, settings of any format, a picture with its settings, or the log of a server\n"
+      "    --settings   takes the settings of a config.json, a profile or another format. The file is only read;\n"
+      "                 defaults stand in for values that do not hold, and the window says so\n"
+      "    --run-command   starts commands of the window, one after the other, once it is shown\n"
+      "attnscope --list-commands\n"
+      "    The ids of all commands, with their texts and keys.\n"
       "attnscope --screenshots DIR [--theme light|dark] [--scale N]\n"
       "    Runs the main job in a window without a display and writes PNGs of it to DIR:\n"
       "    both themes at scales 1 and 2 unless one is named.\n"
@@ -27,7 +32,24 @@ std::optional<Arguments> parse_arguments(const QStringList& words, QString& erro
       arguments.version = true;
       continue;
     }
-    if (word != "--settings" && word != "--screenshots" && word != "--theme" && word != "--scale") {
+    if (word == "--fresh") {
+      arguments.fresh = true;
+      continue;
+    }
+    if (word == "--list-commands") {
+      arguments.list_commands = true;
+      continue;
+    }
+    if (!word.startsWith('-')) {
+      if (!arguments.file.isEmpty()) {
+        error = QStringLiteral("%1 is one file too many; %2 is to be opened already").arg(word, arguments.file);
+        return std::nullopt;
+      }
+      arguments.file = word;
+      continue;
+    }
+    if (word != "--run-command" && word != "--settings" && word != "--screenshots" && word != "--theme" &&
+        word != "--scale") {
       error = QStringLiteral("unknown argument %1; attnscope --help lists them").arg(word);
       return std::nullopt;
     }
@@ -36,7 +58,9 @@ std::optional<Arguments> parse_arguments(const QStringList& words, QString& erro
       return std::nullopt;
     }
     const QString& value = words[++i];
-    if (word == "--settings") {
+    if (word == "--run-command") {
+      arguments.commands << value;
+    } else if (word == "--settings") {
       arguments.settings = value;
     } else if (word == "--screenshots") {
       arguments.screenshots = value;

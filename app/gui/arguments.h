@@ -13,6 +13,10 @@ struct Arguments {
   QString screenshots;           ///< folder to write PNGs to instead of opening a window
   std::optional<QString> theme;  ///< "light" or "dark"
   std::optional<int> scale;      ///< 1 to 4
+  QString file;                  ///< to open
+  QStringList commands;          ///< ids of commands to start once the window is shown
+  bool list_commands = false;
+  bool fresh = false;  ///< the workspace of last time stays where it is
   bool help = false;
   bool version = false;
 };

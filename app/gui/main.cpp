@@ -4,11 +4,13 @@
 #include "app/gui/arguments.h"
 #include "app/gui/screenshots.h"
 #include "app/gui/stored_settings.h"
+#include "app/gui/window_commands.h"
 #include "app/gui/workbench.h"
 #include "ui/main_window/main_window.h"
 
 #include <QApplication>
 #include <QCoreApplication>
+#include <QFileInfo>
 #include <QMessageBox>
 #include <QProcess>
 #include <QSettings>
@@ -51,15 +53,39 @@ int window(int argc, char** argv, const Arguments& arguments) {
     QMessageBox::critical(nullptr, "Attnscope", QString::fromStdString(bench.error()));
     return 1;
   }
-  attn::ui::StoredReport stored;
-  if (!arguments.settings.isEmpty()) stored = attn::app::open_stored_settings((*bench)->engine(), arguments.settings);
   attn::ui::MainWindow main_window((*bench)->services(), theme, std::make_unique<QSettings>());
   if (arguments.theme) {
     theme.choose(*arguments.theme == "dark" ? attn::ui::ThemeChoice::dark : attn::ui::ThemeChoice::light);
   }
-  main_window.show_stored(stored);
+  if (const std::string wrong = attn::app::unknown_command(main_window.commands(), arguments.commands);
+      !wrong.empty()) {
+    std::fprintf(stderr, "attnscope: %s\n", wrong.c_str());
+    return 2;
+  }
+  const auto session = (*bench)->workspace().begin_session(attn::app::own_state_folder());
+  if (!session) std::fprintf(stderr, "attnscope: %s\n", session.error().c_str());
+  main_window.start(arguments.fresh);
   main_window.show();
+  if (!arguments.settings.isEmpty()) {
+    main_window.show_stored(attn::app::open_stored_settings((*bench)->engine(), arguments.settings));
+  }
+  if (!arguments.file.isEmpty()) main_window.open_file(QFileInfo(arguments.file).absoluteFilePath());
+  attn::app::run_commands(main_window, arguments.commands, !arguments.file.isEmpty());
   return QApplication::exec();
+}
+
+int list_commands(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  const QApplication application(argc, argv);
+  attn::ui::Theme theme;
+  auto bench = attn::app::Workbench::open();
+  if (!bench) {
+    std::fprintf(stderr, "attnscope: %s\n", bench.error().c_str());
+    return 1;
+  }
+  attn::ui::MainWindow main_window((*bench)->services(), theme);
+  std::printf("%s", qPrintable(attn::app::command_table(main_window.commands())));
+  return 0;
 }
 
 }  // namespace
@@ -80,5 +106,6 @@ int main(int argc, char** argv) {
     std::printf("%s", arguments->help ? qPrintable(attn::app::usage()) : "attnscope 0.1.0\n");
     return 0;
   }
+  if (arguments->list_commands) return list_commands(argc, argv);
   return arguments->screenshots.isEmpty() ? window(argc, argv, *arguments) : screenshots(argc, argv, *arguments);
 }

@@ -55,7 +55,9 @@ Workbench::Workbench(ProfileLibrary library, std::vector<Target> targets, Target
       sparse_(engine_, jobs_, collector_, selections_),
       platform_(engine_, jobs_),
       levers_(engine_, jobs_),
-      presets_(engine_) {
+      presets_(engine_),
+      workspace_(engine_, targets_),
+      errors_(jobs_, levers_) {
   trace_.watch(&collector_);
   QObject::connect(&jobs_, &GuiJobControl::run_begins, &jobs_, [this] { selections_.clear(); });
   rebuild_watch_ = engine_.subscribe([this](const EngineEvent& event) {
@@ -69,7 +71,8 @@ Workbench::~Workbench() {
 }
 
 ui::Services Workbench::services() {
-  return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_, policy_, platform_, levers_, presets_};
+  return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_, policy_, platform_, levers_, presets_,
+          workspace_, errors_};
 }
 
 }  // namespace attn::app

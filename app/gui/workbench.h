@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/gui/error_service.h"
 #include "app/gui/export_service.h"
 #include "app/gui/job_control.h"
 #include "app/gui/levers_service.h"
@@ -11,6 +12,7 @@
 #include "app/gui/selection_keeper.h"
 #include "app/gui/sparse_service.h"
 #include "app/gui/trace_source.h"
+#include "app/gui/workspace_service.h"
 #include "trace/collector.h"
 #include "ui/log/log_feed.h"
 #include "ui/services.h"
@@ -47,6 +49,7 @@ class Workbench {
   [[nodiscard]] ui::Services services();
   [[nodiscard]] Engine& engine() noexcept { return engine_; }
   [[nodiscard]] GuiJobControl& jobs() noexcept { return jobs_; }
+  [[nodiscard]] GuiWorkspaceService& workspace() noexcept { return workspace_; }
 
  private:
   Workbench(ProfileLibrary library, std::vector<Target> targets, Target first, const std::filesystem::path& model);
@@ -68,6 +71,8 @@ class Workbench {
   GuiPlatformService platform_;
   GuiLeversService levers_;
   GuiPresetService presets_;
+  GuiWorkspaceService workspace_;
+  GuiErrorService errors_;
 };
 
 }  // namespace attn::app

@@ -127,8 +127,8 @@ class ControlPanelTest : public QObject {
 
   void undo_and_redo_go_through_every_kind_of_edit() {
     const BenchWindow b(*theme_);
-    QAction* undo = action(b, "settings_undo");
-    QAction* redo = action(b, "settings_redo");
+    QAction* undo = action(b, "edit.undo");
+    QAction* redo = action(b, "edit.redo");
     QVERIFY(!undo->isEnabled() && !redo->isEnabled());
     b.click(b.box("sdp_overrides/SDNQ attention"));
     QTRY_COMPARE(undo->text(), QString("&Undo SDNQ attention on"));
@@ -157,7 +157,7 @@ class ControlPanelTest : public QObject {
 
   void steps_of_a_spin_box_and_a_drag_of_a_slider_are_one_step_each() {
     const BenchWindow b(*theme_);
-    QAction* undo = action(b, "settings_undo");
+    QAction* undo = action(b, "edit.undo");
     auto* row = b.find<QWidget>("sparse_attention_budget");
     auto* spin = row->findChild<QAbstractSpinBox*>();
     spin->setFocus();
@@ -191,7 +191,7 @@ class ControlPanelTest : public QObject {
     run(b);
     const trace::TraceSnapshot before = b.bench->services().trace.snapshot();
     QCOMPARE(before.calls, 1609);
-    action(b, "settings_undo")->trigger();
+    action(b, "edit.undo")->trigger();
     QTRY_COMPARE(b.chain(), QString("sdpa"));
     const trace::TraceSnapshot after = b.bench->services().trace.snapshot();
     QCOMPARE(after.calls, before.calls);
@@ -201,7 +201,7 @@ class ControlPanelTest : public QObject {
 
   void an_import_is_one_step() {
     const BenchWindow b(*theme_);
-    QAction* undo = action(b, "settings_undo");
+    QAction* undo = action(b, "edit.undo");
     ImportPreview preview;
     preview.path = "config.json";
     preview.read.values = {{std::string(keys::overrides), OptionList{"Sage attention", "Flash attention"}},
@@ -217,14 +217,14 @@ class ControlPanelTest : public QObject {
     QVERIFY(!undo->isEnabled());
     QCOMPARE(b.bench->engine().values().integer("sparse_attention_budget"), 30);
     QVERIFY(!b.bench->engine().attention().all.has_value());
-    action(b, "settings_redo")->trigger();
+    action(b, "edit.redo")->trigger();
     QTRY_COMPARE(b.chain(), QString("sage>flash>sdpa"));
     QCOMPARE(*b.bench->engine().attention().all, std::string("flash"));
   }
 
   void options_and_attention_backend_of_one_tuned_choice_are_one_step() {
     const BenchWindow b(*theme_);
-    QAction* undo = action(b, "settings_undo");
+    QAction* undo = action(b, "edit.undo");
     QVERIFY(b.bench->engine()
                 .set_all({{std::string(keys::overrides), OptionList{"Sage attention"}},
                           {"sparse_attention_budget", std::int64_t{20}}})
@@ -312,7 +312,7 @@ class ControlPanelTest : public QObject {
     b.click(sdnq);
     run(b);
     QCOMPARE(b.bench->services().trace.snapshot().calls, 1609);
-    action(b, "settings_undo")->trigger();
+    action(b, "edit.undo")->trigger();
     QVERIFY(b.bench->services().jobs.required() == std::vector<std::string>{"flash"});
     QVERIFY(!sdnq->isChecked());
     QTest::keyClick(flash, Qt::Key_Left);
@@ -341,15 +341,15 @@ class ControlPanelTest : public QObject {
     choose(list, "sparse 30 %");
     QTRY_COMPARE(b.chain(), QString("sdnq>flash>sdpa"));
     QTRY_COMPARE(list->currentText(), QString("sparse 30 %"));
-    QCOMPARE(action(b, "settings_undo")->text(), QString("&Undo preset sparse 30 %"));
+    QCOMPARE(action(b, "edit.undo")->text(), QString("&Undo preset sparse 30 %"));
     QVERIFY(b.find<QLabel>("preset_about")->text().startsWith("Long self-attention"));
     b.type("sparse_attention_budget", "45");
     QTRY_COMPARE(list->currentText(), QString("sparse 30 % *"));
-    action(b, "settings_undo")->trigger();
+    action(b, "edit.undo")->trigger();
     QTRY_COMPARE(list->currentText(), QString("sparse 30 %"));
-    action(b, "settings_undo")->trigger();
+    action(b, "edit.undo")->trigger();
     QTRY_COMPARE(b.chain(), QString("sdpa"));
-    QVERIFY(!action(b, "settings_undo")->isEnabled());
+    QVERIFY(!action(b, "edit.undo")->isEnabled());
     QTRY_COMPARE(list->currentText(), QString("sparse 30 % *"));
   }
 

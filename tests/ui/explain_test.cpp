@@ -29,7 +29,7 @@ AttentionCall written(const char* text) {
 
 QString copied(const BenchWindow& b) {
   QGuiApplication::clipboard()->clear();
-  b.find<QAction>("explain_copy")->trigger();
+  b.find<QAction>("explain.copy")->trigger();
   return QGuiApplication::clipboard()->text();
 }
 

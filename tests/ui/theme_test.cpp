@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QSet>
 #include <QtTest>
+#include <set>
 
 using namespace attn;
 using namespace attn::ui;
@@ -52,6 +53,34 @@ class ThemeTest : public QObject {
                  qPrintable(QString("%1 on %2 has %3").arg(text_of(name), text_of(name_of(ground))).arg(got)));
       }
     }
+  }
+
+  /// Colours that carry a state are read as text on every ground where they stand, and seen as marks on all of them.
+  void every_colour_of_the_table_has_a_use_that_its_contrast_suffices_for_data() { themes(); }
+  void every_colour_of_the_table_has_a_use_that_its_contrast_suffices_for() {
+    QFETCH(bool, dark);
+    constexpr double kText = 4.5;  // WCAG 2.1, 1.4.3
+    constexpr double kMark = 3.0;  // 1.4.11
+    const Colors colors = dark ? Colors::dark() : Colors::light();
+    const std::set<Ink> grounds{Ink::window, Ink::panel, Ink::raised, Ink::hover, Ink::selection};
+    const std::set<Ink> texts{Ink::text, Ink::dim};
+    const std::set<Ink> states{Ink::accent, Ink::pending, Ink::applied, Ink::ok, Ink::bad};
+    const std::set<Ink> tiles{Ink::tile_chosen, Ink::tile_pinned, Ink::tile_dropped};
+    // Never the only carrier of a fact, and what it is drawn on is said beside it.
+    const std::set<Ink> ornaments{Ink::line, Ink::faint, Ink::tile_diagonal};
+    const std::set<Ink> filled{Ink::accent_fill, Ink::on_accent};
+    QCOMPARE(grounds.size() + texts.size() + states.size() + tiles.size() + ornaments.size() + filled.size(), kInks);
+    for (const Ink ground : grounds) {
+      for (const Ink text : texts) expect_contrast(colors, text, ground, kText);
+      for (const Ink state : states) expect_contrast(colors, state, ground, kMark);
+    }
+    for (const Ink ground : {Ink::window, Ink::panel, Ink::raised}) {
+      for (const Ink state : states) expect_contrast(colors, state, ground, kText);
+    }
+    for (const Ink tile : tiles) expect_contrast(colors, tile, Ink::window, kMark);
+    expect_contrast(colors, Ink::on_accent, Ink::accent_fill, kText);
+    // A filled control and a selected row are told from what is around them.
+    expect_contrast(colors, Ink::accent_fill, Ink::panel, kMark);
   }
 
   void every_backend_has_one_colour_of_its_own_data() { themes(); }

@@ -90,7 +90,7 @@ void PresetRows::make_question() {
   prompt_->setBuddy(name_);
   auto* buttons = new QHBoxLayout;
   buttons->setSpacing(6);
-  yes_ = new QPushButton(question_);
+  yes_ = new QPushButton(tr("OK"), question_);
   yes_->setObjectName("preset_yes");
   set_look(yes_, "primary");
   auto* no = new QPushButton(tr("Cancel"), question_);

@@ -117,6 +117,8 @@ NumberRow::NumberRow(EngineLink& link, const Theme& theme, const OptionState& st
   slider_ = new Calm<QSlider>(Qt::Horizontal, this);
   slider_->setFocusPolicy(Qt::ClickFocus);
   slider_->setMinimumWidth(36);
+  slider_->setAccessibleName(text_of(spec.label));
+  slider_->setAccessibleDescription(text_of(spec.help));
   spin_ = new Calm<QDoubleSpinBox>(this);
   spin_->setDecimals(decimals_of(spec));
   spin_->setSingleStep(spec.step);

@@ -40,7 +40,7 @@ ExplainPanel::ExplainPanel(EngineLink& link, Selection& selection, const Theme& 
   connect(&link_, &EngineLink::settings_changed, this, &ExplainPanel::refresh);
   connect(&theme_, &Theme::changed, this, &ExplainPanel::refresh);
   copy_ = new QAction(tr("Copy the &explanation"), this);
-  copy_->setObjectName("explain_copy");
+  copy_->setObjectName("explain.copy");
   copy_->setToolTip(tr("The whole decision record as text"));
   connect(copy_, &QAction::triggered, this, &ExplainPanel::copy);
 }

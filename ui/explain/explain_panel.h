@@ -25,7 +25,7 @@ class ExplainPanel final : public QWidget {
 
   /// The counts of the run, for the route's calls that stayed dense.
   void set_run(const trace::TraceSnapshot& run);
-  /// The record as text, to the clipboard; the action "explain_copy".
+  /// The record as text, to the clipboard; the action "explain.copy".
   void copy() const;
   [[nodiscard]] QAction* copy_action() const noexcept { return copy_; }
 

@@ -3,6 +3,9 @@
 
 #include "ui/block_mask/block_mask_panel.h"
 #include "ui/chain_bar/chain_bar.h"
+#include "ui/commands/command_palette.h"
+#include "ui/compare/compare_desk.h"
+#include "ui/compare/compare_page.h"
 #include "ui/control_panel/control_panel.h"
 #include "ui/control_panel/preset_service.h"
 #include "ui/explain/explain_panel.h"
@@ -23,15 +26,14 @@
 #include "ui/stored/stored_banner.h"
 #include "ui/timeline/timeline_panel.h"
 #include "ui/workload_panel/workload_panel.h"
+#include "ui/workspace/file_opener.h"
+#include "ui/workspace/notice_banner.h"
+#include "ui/workspace/workspace_document.h"
 
-#include <QActionGroup>
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDockWidget>
-#include <QMenuBar>
-#include <QMessageBox>
 #include <QPushButton>
-#include <QScreen>
 #include <QSettings>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -41,14 +43,6 @@
 #include <algorithm>
 
 namespace attn::ui {
-
-namespace {
-
-constexpr int kLayoutVersion = 2;
-constexpr int kSweepTab = 2;  ///< of the charts
-constexpr int kLeversTab = 3;
-
-}  // namespace
 
 MainWindow::MainWindow(const Services& services, Theme& theme, std::unique_ptr<QSettings> settings)
     : services_(services),
@@ -67,11 +61,12 @@ MainWindow::MainWindow(const Services& services, Theme& theme, std::unique_ptr<Q
   make_center();
   make_docks();
   make_bars();
-  make_menus();
+  make_workspace();
+  make_commands();
   connect_panels();
   reset_layout();
   restore();
-  new FileDrop(this, [this](const QString& path) { open_import()->set_path(path); });
+  new FileDrop(this, [this](const QString& path) { opener_->open(path); });
   take_run();
   status_->show_chain(text_of(services_.engine.plan()->chain()));
   setFocus(Qt::OtherFocusReason);  // no control looks chosen before a person has chosen one
@@ -94,10 +89,12 @@ void MainWindow::make_center() {
   center_->addWidget(routes_);
   center_->setStretchFactor(0, 1);
   center_->setStretchFactor(1, 2);
+  notice_ = new NoticeBanner(center);
   stored_ = new StoredBanner(theme_, center);
+  column->addWidget(notice_);
   column->addWidget(stored_);
   column->addWidget(workload_);
-  column->addWidget(center_, 1);
+  column->addWidget(make_pages(center), 1);
   setCentralWidget(center);
 }
 
@@ -107,18 +104,21 @@ QWidget* MainWindow::make_charts(QWidget* parent) {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   auto* title = new PanelTitle(tr("Charts"), theme_, charts);
-  charts_ = title->use_tabs({tr("Timeline"), tr("Per step"), tr("Budget sweep"), tr("Levers")});
+  charts_ = title->use_tabs({tr("Timeline"), tr("Per step"), tr("Budget sweep"), tr("Levers"), tr("Compare")});
   charts_->setObjectName("chart_tabs");
   auto* pages = new QStackedWidget(charts);
   timeline_ = new TimelinePanel(selection_, theme_, pages);
   steps_ = new StepChart(selection_, sparse_, theme_, pages);
   sweep_ = new SweepPage(sparse_, services_.jobs, theme_, pages);
   levers_ = new LeversPage(services_.levers, services_.jobs, theme_, pages);
-  for (QWidget* page : std::initializer_list<QWidget*>{timeline_, steps_, sweep_, levers_}) pages->addWidget(page);
+  compare_ = new CompareDesk(services_, theme_, pages);
+  for (QWidget* page : std::initializer_list<QWidget*>{timeline_, steps_, sweep_, levers_, compare_->page()})
+    pages->addWidget(page);
   column->addWidget(title);
   column->addWidget(pages, 1);
   const auto say = [this, title] {
-    const QString facts[] = {timeline_->facts(), steps_->facts(), sweep_->facts(), levers_->facts()};
+    const QString facts[] = {timeline_->facts(), steps_->facts(), sweep_->facts(), levers_->facts(),
+                             compare_->page()->facts()};
     title->set_facts(facts[charts_->currentIndex()]);
   };
   connect(charts_, &QTabBar::currentChanged, pages, [this, pages, say](int page) {
@@ -130,6 +130,8 @@ QWidget* MainWindow::make_charts(QWidget* parent) {
   connect(steps_, &StepChart::facts_changed, title, say);
   connect(sweep_, &SweepPage::facts_changed, title, say);
   connect(levers_, &LeversPage::facts_changed, title, say);
+  connect(compare_->page(), &ComparePage::facts_changed, title, say);
+  connect(compare_->page(), &ComparePage::shown_wanted, this, &MainWindow::show_compare);
   return charts;
 }
 
@@ -206,16 +208,19 @@ void MainWindow::make_bars() {
     bar->addWidget(made);
     return made;
   };
-  button(tr("Import…"), "import", tr("Take settings out of a file of another system (Ctrl+O), or drop one here"),
+  button(tr("Import…"), "import", tr("Take settings out of a file of another system (Ctrl+I), or drop one here"),
          &MainWindow::show_import)
       ->setObjectName("import");
   button(tr("Export…"), "export", tr("The settings as another system reads them: text, or a file (Ctrl+E)"),
          &MainWindow::show_export)
       ->setObjectName("export");
+  button(tr("Commands"), "search", tr("Finds everything by a few of its letters (Ctrl+Shift+P)"),
+         &MainWindow::show_palette)
+      ->setObjectName("open_palette");
   addToolBar(Qt::TopToolBarArea, bar);
   addToolBarBreak();
 
-  chain_bar_ = new ChainBar(link_, theme_, this);
+  chain_bar_ = new ChainBar(history_, theme_, this);
   auto* chain = new QToolBar(tr("Chain"), this);
   chain->setObjectName("chain_tool_bar");
   chain->setMovable(false);
@@ -227,72 +232,6 @@ void MainWindow::make_bars() {
 
   status_ = new StatusLine(this);
   setStatusBar(status_);
-}
-
-void MainWindow::make_menus() {
-  const auto add = [this](QMenu* menu, const QString& text, const QKeySequence& keys, auto&& work) {
-    QAction* action = menu->addAction(text);
-    action->setShortcut(keys);
-    connect(action, &QAction::triggered, this, std::forward<decltype(work)>(work));
-    return action;
-  };
-  QMenu* file = menuBar()->addMenu(tr("&File"));
-  add(file, tr("&Import…"), QKeySequence(tr("Ctrl+O")), [this] { open_import(); });
-  add(file, tr("&Export…"), QKeySequence(tr("Ctrl+E")), [this] { open_export(); });
-  file->addSeparator();
-  add(file, tr("&Quit"), QKeySequence::Quit, [this] { close(); });
-
-  QMenu* edit = menuBar()->addMenu(tr("&Edit"));
-  edit->addActions({history_.undo_action(), history_.redo_action()});
-  edit->addSeparator();
-  selection_.serve(this);
-  edit->addActions({selection_.back_action(), selection_.forward_action()});
-  edit->addSeparator();
-  add(edit, tr("&Copy rows"), {}, [this] {
-    routes_->copy();
-  })->setToolTip(tr("The selected rows of the table, as tab-separated text"));
-  edit->addSeparator();
-  add(edit, tr("&Find an option"), QKeySequence::Find, [this] { control_->focus_search(); });
-  edit->addActions(routes_->actions_of_panel());
-  edit->addAction(explain_->copy_action());
-
-  QMenu* run = menuBar()->addMenu(tr("&Run"));
-  run_ = add(run, tr("&Run"), QKeySequence(tr("Ctrl+R")), [this] { workload_->run(); });
-  stop_ = add(run, tr("&Stop"), {}, [this] { workload_->stop(); });
-
-  QMenu* chain = menuBar()->addMenu(tr("&Chain"));
-  add(chain, tr("Re&build"), QKeySequence(tr("Ctrl+B")), [this] { services_.engine.rebuild(); });
-  add(chain, tr("Re&vert pending edits"), {}, [this] { services_.engine.revert_pending(); });
-
-  QMenu* view = menuBar()->addMenu(tr("&View"));
-  for (QDockWidget* dock : docks_) view->addAction(dock->toggleViewAction());
-  add(view, tr("&Levers"), QKeySequence(tr("Ctrl+Shift+E")), [this] { show_levers(); });
-  add(view, tr("Plat&form"), QKeySequence(tr("Ctrl+Shift+M")), [this] { show_platform(); });
-  add(view, tr("&Block mask"), QKeySequence(tr("Ctrl+M")), [this] { show_block_mask(); });
-  add(view, tr("&Preview"), QKeySequence(tr("Ctrl+Shift+P")), [this] { show_preview(); });
-  add(view, tr("Budget &sweep"), QKeySequence(tr("Ctrl+Shift+S")), [this] { show_sweep(); });
-  view->addSeparator();
-  make_theme_menu(view->addMenu(tr("&Theme")));
-  add(view, tr("&Reset layout"), {}, [this] { reset_layout(); });
-
-  QMenu* help = menuBar()->addMenu(tr("&Help"));
-  add(help, tr("&About Attnscope"), {}, [this] { about(); });
-}
-
-void MainWindow::make_theme_menu(QMenu* menu) {
-  themes_ = new QActionGroup(this);
-  const std::pair<QString, ThemeChoice> choices[] = {{tr("As the &system"), ThemeChoice::system},
-                                                     {tr("&Light"), ThemeChoice::light},
-                                                     {tr("&Dark"), ThemeChoice::dark}};
-  for (const auto& [text, choice] : choices) {
-    QAction* action = menu->addAction(text);
-    action->setCheckable(true);
-    action->setChecked(theme_.choice() == choice);
-    action->setData(static_cast<int>(choice));
-    themes_->addAction(action);
-  }
-  connect(themes_, &QActionGroup::triggered, this,
-          [this](const QAction* action) { theme_.choose(static_cast<ThemeChoice>(action->data().toInt())); });
 }
 
 void MainWindow::connect_panels() {
@@ -319,6 +258,7 @@ void MainWindow::connect_panels() {
   connect(&services_.presets, &PresetService::applying, this,
           [this](const QString& name) { history_.begin(tr("preset %1").arg(name)); });
   connect(&services_.presets, &PresetService::applied, this, [this] { history_.end(); });
+  compare_->serve({*workload_, *routes_, *steps_, *timeline_, *preview_, selection_});
   connect_platform();
   stop_->setEnabled(false);
   connect_preview();
@@ -389,6 +329,7 @@ void MainWindow::take_run() {
 
 void MainWindow::show_export() { open_export(); }
 void MainWindow::show_import() { open_import(); }
+void MainWindow::show_palette() { palette_->open(); }
 
 ExportDialog* MainWindow::open_export() {
   if (export_ == nullptr) {
@@ -421,107 +362,11 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
   QMainWindow::keyPressEvent(event);
 }
 
-void MainWindow::reset_layout() {
-  const QSize room = screen()->availableSize();
-  arrange(QSize(1680, 1050).boundedTo(room * 0.94));
-}
-
-void MainWindow::arrange(QSize size) {
-  resize(size);
-  for (QDockWidget* dock : docks_) {
-    dock->setFloating(false);
-    dock->show();
-  }
-  addDockWidget(Qt::LeftDockWidgetArea, docks_[0]);
-  addDockWidget(Qt::RightDockWidgetArea, docks_[1]);
-  addDockWidget(Qt::BottomDockWidgetArea, docks_[2]);
-  platform_dock_->setFloating(false);
-  platform_dock_->hide();
-  // A fifth of the width each, within what their contents need and what they can use.
-  const int left = std::clamp(size.width() / 5, 308, 318);
-  const int right = std::clamp(size.width() * 9 / 40, 336, 356);
-  resizeDocks({docks_[0], docks_[1]}, {left, right}, Qt::Horizontal);
-  resizeDocks({docks_[2]}, {std::clamp(size.height() / 7, 104, 160)}, Qt::Vertical);
-  const bool bars = charts_->currentIndex() != kSweepTab;
-  center_->setSizes({size.height() / 4, bars ? size.height() / 2 : size.height() / 6});
-  if (!bars && size.height() > 900) center_->setSizes({size.height() / 4, size.height() / 3});
-}
-
-void MainWindow::show_block_mask() {
-  route_dock_->show();
-  route_dock_->raise();
-  route_tabs_->setCurrentIndex(1);
-}
-
-void MainWindow::show_preview() {
-  route_dock_->show();
-  route_dock_->raise();
-  route_tabs_->setCurrentIndex(2);
-}
-
-void MainWindow::show_levers() { charts_->setCurrentIndex(kLeversTab); }
-
-void MainWindow::show_stored(const StoredReport& report) { stored_->show_report(report); }
-
-void MainWindow::show_platform() {
-  if (platform_dock_->isHidden()) platform_dock_->setFloating(false);
-  tabifyDockWidget(route_dock_, platform_dock_);
-  platform_dock_->show();
-  platform_dock_->raise();
-}
-
-void MainWindow::show_sweep() { charts_->setCurrentIndex(kSweepTab); }
-
-void MainWindow::give_sweep_room() {
-  // Curves with a table beside them cannot be read in the height that suffices for bars.
-  const int readable = charts_->currentIndex() == kSweepTab ? 250 : 420;
-  const QList<int> sizes = center_->sizes();
-  const int whole = sizes[0] + sizes[1];
-  if (sizes[0] >= readable || whole == 0) return;
-  const int top = std::min(readable, whole * 2 / 3);
-  center_->setSizes({top, whole - top});
-}
-
-void MainWindow::save() {
-  if (!settings_) return;
-  settings_->setValue("window/geometry", saveGeometry());
-  settings_->setValue("window/docks", saveState(kLayoutVersion));
-  settings_->setValue("window/center", center_->saveState());
-  settings_->setValue("window/theme", static_cast<int>(theme_.choice()));
-  if (export_ != nullptr) export_->save(*settings_);
-  control_->save(*settings_);
-  workload_->save(*settings_);
-  routes_->save(*settings_);
-}
-
-void MainWindow::restore() {
-  if (!settings_ || !settings_->contains("window/geometry")) return;
-  restoreGeometry(settings_->value("window/geometry").toByteArray());
-  restoreState(settings_->value("window/docks").toByteArray(), kLayoutVersion);
-  center_->restoreState(settings_->value("window/center").toByteArray());
-  theme_.choose(static_cast<ThemeChoice>(settings_->value("window/theme", 0).toInt()));
-  for (QAction* action : themes_->actions())
-    action->setChecked(action->data().toInt() == static_cast<int>(theme_.choice()));
-  control_->restore(*settings_);
-  workload_->restore(*settings_);
-  routes_->restore(*settings_);
-}
-
 void MainWindow::closeEvent(QCloseEvent* event) {
   save();
+  document_->finish();
   services_.jobs.stop();
   QMainWindow::closeEvent(event);
-}
-
-void MainWindow::about() {
-  auto* box = new QMessageBox(QMessageBox::NoIcon, tr("About Attnscope"),
-                              tr("<h3>Attnscope %1</h3><p>Inspector and control panel for attention routing in image "
-                                 "and video diffusion.</p><p>GPL-3.0-or-later. Uses Qt %2.</p>")
-                                  .arg(QApplication::applicationVersion(), QString::fromLatin1(qVersion())),
-                              QMessageBox::Close, this);
-  box->setIconPixmap(windowIcon().pixmap(64));
-  box->setAttribute(Qt::WA_DeleteOnClose);
-  box->open();
 }
 
 }  // namespace attn::ui

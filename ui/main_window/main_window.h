@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "ui/commands/command_registry.h"
 #include "ui/link/engine_link.h"
 #include "ui/link/settings_history.h"
 #include "ui/selection/selection.h"
 #include "ui/services.h"
 #include "ui/sparse/sparse_context.h"
+#include "ui/start/examples.h"
 #include "ui/stored/stored_report.h"
 #include "ui/theme/theme.h"
+#include "ui/workspace/layout_slots.h"
+#include "ui/workspace/window_state.h"
 
 #include <QMainWindow>
 #include <memory>
@@ -22,12 +26,18 @@ namespace attn::ui {
 
 class BlockMaskPanel;
 class ChainBar;
+class CompareDesk;
+class CommandPalette;
 class ControlPanel;
+class ExampleRunner;
 class ExplainPanel;
 class ExportDialog;
+class FileOpener;
 class ImportDialog;
 class LeversPage;
 class LogPanel;
+class NoticeBanner;
+class PanelRing;
 class PanelTitle;
 class PlatformPage;
 class PreviewPanel;
@@ -38,6 +48,7 @@ class StoredBanner;
 class SweepPage;
 class TimelinePanel;
 class WorkloadPanel;
+class WorkspaceDocument;
 
 /// The window: creates the panels, connects them, restores what the person arranged. Whatever decides is elsewhere.
 class MainWindow final : public QMainWindow {
@@ -58,14 +69,30 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] SweepPage& sweep() noexcept { return *sweep_; }
   [[nodiscard]] PreviewPanel& preview() noexcept { return *preview_; }
   [[nodiscard]] TimelinePanel& timeline() noexcept { return *timeline_; }
+  [[nodiscard]] CompareDesk& compare() noexcept { return *compare_; }
   /// Brings the panel to the front, wherever it is.
   void show_block_mask();
   void show_preview();
   void show_sweep();
   void show_platform();
   void show_levers();
+  void show_compare();
   /// What became of the settings file that the window was opened with.
   void show_stored(const StoredReport& report);
+  /// Takes up the workspace of the last window unless `fresh`, offers what a crash left, and shows the examples at the
+  /// first start of all. For a window that a person opened, before it is shown.
+  void start(bool fresh);
+  [[nodiscard]] CommandRegistry& commands() noexcept { return commands_; }
+  [[nodiscard]] CommandPalette& palette() noexcept { return *palette_; }
+  [[nodiscard]] WorkspaceDocument& document() noexcept { return *document_; }
+  [[nodiscard]] WindowState& state() noexcept { return *state_; }
+  [[nodiscard]] PanelRing& panels() noexcept { return *ring_; }
+  /// A file of any kind that opens.
+  void open_file(const QString& path);
+  /// The three examples in the place of charts and lists, until something runs.
+  void show_examples();
+  void hide_examples();
+  void show_keys();
   /// The default arrangement for a window of this size.
   void arrange(QSize size);
   /// Opens the dialog, or brings it to the front.
@@ -75,8 +102,13 @@ class MainWindow final : public QMainWindow {
  protected:
   void closeEvent(QCloseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  bool focusNextPrevChild(bool next) override;
 
  private:
+  static constexpr int kSweepTab = 2;  ///< of the charts
+  static constexpr int kLeversTab = 3;
+  static constexpr int kCompareTab = 4;
+
   QDockWidget* make_dock(const char* name, const QString& title, QWidget* panel, PanelTitle* strip,
                          Qt::DockWidgetArea area);
   void make_center();
@@ -84,8 +116,16 @@ class MainWindow final : public QMainWindow {
   void give_sweep_room();
   void make_docks();
   void make_bars();
-  void make_menus();
-  void make_theme_menu(QMenu* menu);
+  QWidget* make_pages(QWidget* parent);
+  void make_workspace();
+  void make_panel_ring();
+  void make_commands();
+  void add_file_commands();
+  void add_edit_commands();
+  void add_run_commands();
+  void add_view_commands();
+  void add_layout_commands();
+  void add_help_commands();
   void connect_panels();
   void connect_platform();
   void connect_preview();
@@ -93,10 +133,13 @@ class MainWindow final : public QMainWindow {
   void take_run();
   void show_export();
   void show_import();
+  void show_palette();
+  void show_chart(int tab);
+  void open_example(const QString& id);
+  void show_example(Example::Show show);
   void save();
   void restore();
   void reset_layout();
-  void about();
 
   Services services_;
   Theme& theme_;
@@ -105,6 +148,8 @@ class MainWindow final : public QMainWindow {
   SettingsHistory history_;
   Selection selection_;
   SparseContext sparse_;
+  CommandRegistry commands_;
+  LayoutSlots slots_;
   bool drew_ = false;  ///< the workload last chosen makes pictures
   std::uint64_t shown_revision_ = ~std::uint64_t{0};
 
@@ -122,6 +167,7 @@ class MainWindow final : public QMainWindow {
   QTabBar* route_tabs_ = nullptr;
   QDockWidget* route_dock_ = nullptr;
   LeversPage* levers_ = nullptr;
+  CompareDesk* compare_ = nullptr;
   PlatformPage* platform_ = nullptr;
   StoredBanner* stored_ = nullptr;
   QDockWidget* platform_dock_ = nullptr;
@@ -134,6 +180,15 @@ class MainWindow final : public QMainWindow {
   QActionGroup* themes_ = nullptr;
   ExportDialog* export_ = nullptr;
   ImportDialog* import_ = nullptr;
+  NoticeBanner* notice_ = nullptr;
+  QStackedWidget* pages_ = nullptr;  ///< charts and lists, or the examples
+  CommandPalette* palette_ = nullptr;
+  PanelRing* ring_ = nullptr;
+  WindowState* state_ = nullptr;
+  WorkspaceDocument* document_ = nullptr;
+  FileOpener* opener_ = nullptr;
+  ExampleRunner* example_ = nullptr;
+  QList<QAction*> recent_;
 };
 
 }  // namespace attn::ui

@@ -28,10 +28,10 @@ bool Selected::same_as(const Selected& other) const {
 
 Selection::Selection(QObject* parent)
     : QObject(parent), back_(new QAction(tr("&Back"), this)), forward_(new QAction(tr("&Forward"), this)) {
-  back_->setObjectName("selection_back");
+  back_->setObjectName("selection.back");
   back_->setShortcut(QKeySequence(tr("Alt+Left")));
   back_->setToolTip(tr("To what was selected before"));
-  forward_->setObjectName("selection_forward");
+  forward_->setObjectName("selection.forward");
   forward_->setShortcut(QKeySequence(tr("Alt+Right")));
   forward_->setToolTip(tr("To what was selected after"));
   connect(back_, &QAction::triggered, this, &Selection::go_back);

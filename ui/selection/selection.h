@@ -64,7 +64,7 @@ class Selection final : public QObject {
   void go_back() { go(-1); }
   void go_forward() { go(+1); }
 
-  /// The actions "selection_back" and "selection_forward", Alt+Left and Alt+Right.
+  /// The actions "selection.back" and "selection.forward", Alt+Left and Alt+Right.
   [[nodiscard]] QAction* back_action() const noexcept { return back_; }
   [[nodiscard]] QAction* forward_action() const noexcept { return forward_; }
   /// Lets the actions and the mouse's two side buttons work everywhere in a window.

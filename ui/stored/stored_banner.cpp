@@ -36,7 +36,7 @@ StoredBanner::StoredBanner(const Theme& theme, QWidget* parent) : QFrame(parent)
   sentence_->setWordWrap(true);
   sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   set_look(sentence_, "pending");
-  details_ = new QPushButton(this);
+  details_ = new QPushButton(tr("Details"), this);
   details_->setObjectName("stored_details");
   auto* close = new QPushButton(tr("Dismiss"), this);
   close->setObjectName("stored_dismiss");
