@@ -125,6 +125,7 @@ Expected<void> GuiLeversService::measure(const QStringList& names, int repeat, b
   asked_ = asked;
   repeat_ = resume ? repeat_ : repeat;
   measured_with_ = given_.settings;
+  measured_at_ = ui::settings_point(engine_, jobs_);
   state_.error.clear();
   state_.done = 0;
   state_.total = asked.size();

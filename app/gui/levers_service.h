@@ -6,6 +6,7 @@
 #include "app/gui/worker.h"
 #include "ui/levers/levers_service.h"
 #include "ui/link/postbox.h"
+#include "ui/link/settings_history.h"
 
 #include <atomic>
 #include <cstdint>
@@ -33,6 +34,10 @@ class GuiLeversService final : public ui::LeversService {
   [[nodiscard]] Expected<void> tune(const ui::TuneWish& wish) override;
   void apply_tune() override;
   void undo_tune() override;
+
+  /// What is measured so far, and what was set when it began.
+  [[nodiscard]] const LeverResult& result() const noexcept { return result_; }
+  [[nodiscard]] const ui::SettingsPoint& measured_at() const noexcept { return measured_at_; }
 
  private:
   /// Values and choices at one moment.
@@ -62,6 +67,7 @@ class GuiLeversService final : public ui::LeversService {
   Given given_;
   LeverResult result_;
   std::string measured_with_;  ///< settings of result_
+  ui::SettingsPoint measured_at_;
   QStringList asked_;          ///< variants of the last measure()
   int repeat_ = 3;
   bool measuring_ = false;

@@ -190,12 +190,17 @@ void GuiPreviewService::open(const QString& path) {
   });
 }
 
-void GuiPreviewService::compare(const ui::MadePicture& baseline, const ui::MadePicture& picture) {
-  const std::uint64_t number = ++newest_comparison_;
-  worker_.post([this, number, baseline, picture, address = postbox_.address()] {
-    if (number != newest_comparison_) return;
-    address.post([this, number, result = comparison_of(baseline, picture)] {
-      if (number == newest_comparison_) emit compared(result);
+void GuiPreviewService::compare(const ui::MadePicture& baseline, const ui::MadePicture& picture,
+                                const QObject* asker) {
+  auto& newest = newest_comparisons_[asker];
+  if (!newest) newest = std::make_shared<std::atomic<std::uint64_t>>(0);
+  const std::uint64_t number = ++*newest;
+  worker_.post([this, number, newest, baseline, picture, asker, address = postbox_.address()] {
+    if (number != *newest) return;
+    ui::PictureComparison result = comparison_of(baseline, picture);
+    result.asker = asker;
+    address.post([this, number, newest, result = std::move(result)] {
+      if (number == *newest) emit compared(result);
     });
   });
 }

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 
 namespace attn::app {
 
@@ -36,7 +38,7 @@ class GuiPreviewService final : public ui::PreviewService {
   [[nodiscard]] ui::PreviewFrame frame() const override { return slot_->newest(); }
   void save(const QString& path, const ui::MadePicture& made) override;
   void open(const QString& path) override;
-  void compare(const ui::MadePicture& baseline, const ui::MadePicture& picture) override;
+  void compare(const ui::MadePicture& baseline, const ui::MadePicture& picture, const QObject* asker) override;
 
   /// A job that draws, and puts its frames here. Error: a sentence for the person who pressed Run.
   [[nodiscard]] Expected<std::unique_ptr<Job>> job(const ui::PictureRequest& request) const;
@@ -56,7 +58,7 @@ class GuiPreviewService final : public ui::PreviewService {
   ShapesConfig config_;
   QString missing_;
   QStringList words_;
-  std::atomic<std::uint64_t> newest_comparison_{0};
+  std::map<const QObject*, std::shared_ptr<std::atomic<std::uint64_t>>> newest_comparisons_;  ///< by asker
   ui::Postbox postbox_;
   std::shared_ptr<PreviewSlot> slot_;
   Worker worker_;  ///< last: ends first

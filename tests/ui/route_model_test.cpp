@@ -58,10 +58,11 @@ class RouteModelTest : public QObject {
     row.first_bad_step = 3;
     row.error = 0.0312;
     model.set_snapshot(snapshot_of({row}));
-    QCOMPARE(printed(model),
-             QStringList{"sdnq+sparse int8 · 39 % kept | int8 | sdnq |  | transformer | 0–27 | 1×24×4608×128 | "
-                         "1×24×4608×128 | 1×24×4608×128 | q bf16, k bf16, v fp32 | none | q fused-qkv, k contiguous, v "
-                         "contiguous | 1\u202f596 | – | 100 % | 0.0312 | 39.0 % | 4\u202f096 NaN from step 3"});
+    QCOMPARE(
+        printed(model),
+        QStringList{"sdnq+sparse int8 · 39 % kept | int8 | sdnq |  | transformer | 0–27 | 1×24×4608×128 | "
+                    "1×24×4608×128 | 1×24×4608×128 | q bf16, k bf16, v fp32 | none | q fused-qkv, k contiguous, v "
+                    "contiguous | 1\u202f596 | – | 100 % | 0.0312 | 39.0 % | 4\u202f096 NaN from step 3 |  |  |  | "});
   }
 
   void rows_arrive_in_batches_and_keep_their_places() {
@@ -218,9 +219,65 @@ class RouteModelTest : public QObject {
       QVERIFY2(parsed.filter.matches(model.filter_row(0)), qPrintable(term));
       QVERIFY2(!parse_filter("-(" + term + ')').filter.matches(model.filter_row(0)), qPrintable(term));
     }
-    QCOMPARE(terms, RouteModel::kColumns - 2);
+    QCOMPARE(terms, RouteModel::kColumns - 6);  // value, share, and four that compare
     QCOMPARE(model.values_of(FilterField::mask), QStringList{"key padding, additive"});
     QCOMPARE(model.values_of(FilterField::backend), QStringList{"sdnq+sparse"});
+  }
+
+  void a_baseline_gives_each_row_what_its_calls_were() {
+    RouteModel model;
+    const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    const auto timed = [](trace::RouteRow row, double seconds) {
+      row.computed_calls = row.calls;
+      row.seconds = seconds;
+      return row;
+    };
+    trace::TraceSnapshot then = snapshot_of(
+        {timed(row_of("flash", Role::transformer, 4608, 10), 2.0), timed(row_of("sage", Role::te, 77, 10), 2.0)});
+    then.steps = {{1, 0, 10, 10, 2.0}, {0, 0, 5, 5, 1.0}, {0, 1, 5, 5, 1.0}};
+    trace::TraceSnapshot now =
+        snapshot_of({timed(row_of("sdnq", Role::transformer, 4608, 10), 1.0),
+                     timed(row_of("sage", Role::te, 77, 10), 2.5), timed(row_of("sdpa", Role::vae, 64, 1), 0.5)});
+    now.steps = {{1, 0, 10, 10, 2.5}, {0, 0, 5, 5, 0.4}, {0, 1, 5, 5, 0.6}, {2, 2, 1, 1, 0.5}};
+    const QList<int> changes{RouteModel::executed, RouteModel::backend_then, RouteModel::time_change,
+                             RouteModel::calls_change, RouteModel::share_change};
+    model.set_snapshot(now);
+    QCOMPARE(printed(model, changes), (QStringList{"sdnq |  |  |  | ", "sage |  |  |  | ", "sdpa |  |  |  | "}));
+    QSignalSpy changed(&model, &QAbstractItemModel::dataChanged);
+    model.set_baseline(std::make_shared<const BaselineRoutes>(then, "#2"));
+    QVERIFY(!changed.isEmpty());
+    QCOMPARE(printed(model, changes),
+             (QStringList{"sdnq | flash ≠ | −1.0 s (−50 %) | ±0 | −25.0 pp",
+                          "sage | sage | +500 ms (+25 %) | ±0 | +12.5 pp", "sdpa | new | – | +1 | –"}));
+    const auto tone = [&](int row) {
+      return model.index(row, RouteModel::time_change).data(RouteModel::tone_role).toInt();
+    };
+    QCOMPARE(tone(0), -1);
+    QCOMPARE(tone(1), 1);
+    QCOMPARE(tone(2), 0);
+    QCOMPARE(model.index(0, RouteModel::backend_then).data(Qt::ToolTipRole).toString(),
+             QString("In the baseline #2, 10 calls of this kind went to flash."));
+    QCOMPARE(model.against().sentence(), QString("10 calls moved, 1 new"));
+    model.set_grouping(Grouping::step);
+    QCOMPARE(
+        printed(model, {RouteModel::executed, RouteModel::steps, RouteModel::time_change}),
+        (QStringList{"sage | 0 | +500 ms (+25 %)", "sdnq | 0 | −600 ms (−60 %)", "sdnq | 1 | −400 ms (−40 %)",
+                     "sdpa | 2 | –", "step 0 |  | −100 ms (−3.3 %)", "step 1 |  | −400 ms (−40 %)", "step 2 |  | –"}));
+    model.set_baseline(nullptr);
+    QCOMPARE(model.index(0, RouteModel::time_change).data().toString(), QString());
+  }
+
+  void measured_errors_stand_in_their_rows() {
+    RouteModel model;
+    const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    model.set_snapshot(snapshot_of({row_of("sdnq", Role::transformer, 4608, 10), row_of("sage", Role::te, 77, 10)}));
+    model.set_errors([](const trace::RouteRow& row) -> std::optional<RouteModel::RouteError> {
+      if (row.id.backend != "sage") return std::nullopt;
+      return RouteModel::RouteError{0.0125, "on 2 of 24 heads"};
+    });
+    QCOMPARE(printed(model, {RouteModel::executed, RouteModel::error}), (QStringList{"sdnq | –", "sage | 0.0125"}));
+    QCOMPARE(model.index(1, RouteModel::error).data(Qt::ToolTipRole).toString(), QString("on 2 of 24 heads"));
+    QVERIFY(model.index(0, RouteModel::error).data(Qt::ToolTipRole).toString().contains("Measure error"));
   }
 
   void every_column_explains_itself() {

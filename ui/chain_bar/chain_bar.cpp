@@ -2,16 +2,20 @@
 #include "ui/chain_bar/chain_bar.h"
 
 #include "ui/chain_bar/chain_chip.h"
+#include "ui/chain_bar/history_popup.h"
 #include "ui/format/format.h"
 #include "ui/panel/elided_label.h"
 
+#include <QAction>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QToolButton>
 
 namespace attn::ui {
 
-ChainBar::ChainBar(EngineLink& link, const Theme& theme, QWidget* parent) : QFrame(parent), link_(link), theme_(theme) {
+ChainBar::ChainBar(SettingsHistory& settings, const Theme& theme, QWidget* parent)
+    : QFrame(parent), link_(settings.link()), history_(settings), theme_(theme) {
   set_look(this, "bar");
   setObjectName("chain_bar");
   auto* row = new QHBoxLayout(this);
@@ -37,6 +41,9 @@ ChainBar::ChainBar(EngineLink& link, const Theme& theme, QWidget* parent) : QFra
   revert_->setToolTip(tr("Put the pending edits back to what the chain in force was built with"));
   rebuild_ = new QPushButton(tr("Rebuild"), this);
   rebuild_->setObjectName("rebuild");
+  make_history();
+  history_button_->setFixedHeight(revert_->sizeHint().height());
+  row->addWidget(history_button_);
   row->addWidget(revert_);
   row->addWidget(rebuild_);
 
@@ -48,6 +55,25 @@ ChainBar::ChainBar(EngineLink& link, const Theme& theme, QWidget* parent) : QFra
     for (ChainChip* chip : chips_) chip->update();
   });
   refresh();
+}
+
+void ChainBar::make_history() {
+  history_button_ = new QToolButton(this);
+  history_button_->setObjectName("chain_history_button");
+  history_button_->setFocusPolicy(Qt::StrongFocus);
+  history_button_->setAccessibleName(tr("Chains since start"));
+  history_button_->setToolTip(tr("The chains since start: what each change did, and the way back to it"));
+  set_look(history_button_, "button");
+  show_history_ = new QAction(tr("Chain &history"), this);
+  show_history_->setObjectName("chain.history");
+  connect(show_history_, &QAction::triggered, this, [this] {
+    if (popup_ == nullptr) popup_ = new HistoryPopup(history_, theme_, this);
+    popup_->open_under(*history_button_);
+  });
+  connect(history_button_, &QToolButton::clicked, show_history_, &QAction::trigger);
+  const auto count = [this] { history_button_->setText(tr("History %1 ▾").arg(history_.moments().size())); };
+  connect(&history_, &ChainHistory::changed, this, count);
+  count();
 }
 
 void ChainBar::set_run(const trace::TraceSnapshot& run) {

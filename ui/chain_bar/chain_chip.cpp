@@ -39,6 +39,7 @@ QString ChainChip::second_line() const {
     case ChainLink::State::joins:
       return link_.note;
     case ChainLink::State::leaves:
+      if (!link_.note.isEmpty()) return link_.note;
       return counted(link_.calls, tr("call")) + tr(" · will leave");
     case ChainLink::State::stays:
       break;

@@ -39,10 +39,8 @@ std::vector<QString> chain_names(const Plan& plan) {
   return names;
 }
 
-std::vector<ChainLink> chain_links(const Registry& registry, const Plan& applied, const Plan& wanted,
-                                   const trace::TraceSnapshot& run) {
-  const std::vector<QString> now = chain_names(applied);
-  const std::vector<QString> then = chain_names(wanted);
+std::vector<ChainLink> chain_links(const Registry& registry, const std::vector<QString>& now,
+                                   const std::vector<QString>& then, const trace::TraceSnapshot& run) {
   std::map<QString, qint64> calls;
   for (const trace::RouteRow& row : run.routes) calls[text_of(row.executed)] += row.calls;
 
@@ -59,13 +57,19 @@ std::vector<ChainLink> chain_links(const Registry& registry, const Plan& applied
     ChainLink link;
     link.name = name;
     if (!will_be) link.state = ChainLink::State::leaves;
-    if (!is_in) {
-      link.state = ChainLink::State::joins;
-      link.note = join_note(wanted, name);
-    }
+    if (!is_in) link.state = ChainLink::State::joins;
     link.calls = calls[name];
     link.share = run.calls > 0 ? static_cast<double>(link.calls) / static_cast<double>(run.calls) : 0.0;
     links.push_back(std::move(link));
+  }
+  return links;
+}
+
+std::vector<ChainLink> chain_links(const Registry& registry, const Plan& applied, const Plan& wanted,
+                                   const trace::TraceSnapshot& run) {
+  std::vector<ChainLink> links = chain_links(registry, chain_names(applied), chain_names(wanted), run);
+  for (ChainLink& link : links) {
+    if (link.state == ChainLink::State::joins) link.note = join_note(wanted, link.name);
   }
   return links;
 }

@@ -2,6 +2,7 @@
 #include "ui/link/settings_history.h"
 
 #include "ui/format/format.h"
+#include "ui/link/settings_diff.h"
 #include "ui/services.h"
 
 #include <QAction>
@@ -10,58 +11,28 @@ namespace attn::ui {
 
 namespace {
 
-/// Keys whose values differ.
-std::vector<std::string> differing(const OptionValues& before, const OptionValues& after) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : after.all()) {
-    const OptionValue* old = before.find(key);
-    if (old == nullptr || !same_value(*old, value)) keys.push_back(key);
-  }
-  return keys;
-}
-
 /// The number option whose steps merge; empty for anything else.
 std::string merging_key(const OptionStates& states, const SettingsPoint& before, const SettingsPoint& after) {
   if (before.target.name != after.target.name || before.required != after.required ||
       !(before.attention == after.attention)) {
     return {};
   }
-  const std::vector<std::string> keys = differing(before.values, after.values);
+  const std::vector<std::string> keys = differing_keys(before.values, after.values);
   const OptionState* state = keys.size() == 1 ? find_state(states, keys.front()) : nullptr;
   const bool number =
       state != nullptr && (state->spec.type == OptionType::integer || state->spec.type == OptionType::real);
   return number ? keys.front() : std::string();
 }
 
-QString value_of(const OptionSpec& spec, const OptionValue& value) {
-  if (const bool* on = std::get_if<bool>(&value)) {
-    return *on ? SettingsHistory::tr("on") : SettingsHistory::tr("off");
-  }
-  const QString text = text_of(value_text(value));
-  if (text.isEmpty()) return SettingsHistory::tr("none");
-  return spec.unit.empty() ? text : text + ' ' + text_of(spec.unit);
-}
-
-/// "SDNQ attention on" for one item of a list, else nothing.
-QString item_text(const OptionValue& before, const OptionValue& after) {
-  const auto* old_list = std::get_if<OptionList>(&before);
-  const auto* new_list = std::get_if<OptionList>(&after);
-  if (old_list == nullptr || new_list == nullptr) return {};
-  QStringList parts;
-  for (const std::string& item : *new_list) {
-    if (!has_item(before, item)) parts << SettingsHistory::tr("%1 on").arg(text_of(item));
-  }
-  for (const std::string& item : *old_list) {
-    if (!has_item(after, item)) parts << SettingsHistory::tr("%1 off").arg(text_of(item));
-  }
-  return parts.size() == 1 ? parts.front() : QString();
-}
-
 }  // namespace
 
 bool operator==(const SettingsPoint& a, const SettingsPoint& b) {
   return a.target.name == b.target.name && a.required == b.required && a.attention == b.attention &&
-         a.values.all().size() == b.values.all().size() && differing(a.values, b.values).empty();
+         a.values.all().size() == b.values.all().size() && differing_keys(a.values, b.values).empty();
+}
+
+SettingsPoint settings_point(const Engine& engine, const JobControl& jobs) {
+  return {engine.target(), engine.values(), engine.attention(), jobs.required()};
 }
 
 QString step_text(const OptionStates& states, const SettingsPoint& before, const SettingsPoint& after) {
@@ -69,7 +40,7 @@ QString step_text(const OptionStates& states, const SettingsPoint& before, const
     return SettingsHistory::tr("target %1")
         .arg(text_of(after.target.label.empty() ? after.target.name : after.target.label));
   }
-  const std::vector<std::string> keys = differing(before.values, after.values);
+  const std::vector<std::string> keys = differing_keys(before.values, after.values);
   if (keys.empty()) {
     return before.attention == after.attention ? SettingsHistory::tr("prefer or require")
                                                : SettingsHistory::tr("attention backend");
@@ -79,8 +50,9 @@ QString step_text(const OptionStates& states, const SettingsPoint& before, const
     return counted(static_cast<qint64>(keys.size()), SettingsHistory::tr("setting"));
   const OptionValue& old_value = *before.values.find(keys.front());
   const OptionValue& new_value = *after.values.find(keys.front());
-  if (const QString item = item_text(old_value, new_value); !item.isEmpty()) return item;
-  const QString values = value_of(state->spec, old_value) + QStringLiteral(" → ") + value_of(state->spec, new_value);
+  if (const QStringList items = item_changes(old_value, new_value); items.size() == 1) return items.front();
+  const QString values =
+      setting_text(state->spec, old_value) + QStringLiteral(" → ") + setting_text(state->spec, new_value);
   constexpr qsizetype kReadable = 40;
   const QString label = text_of(short_label(state->spec));
   return values.size() > kReadable ? label : label + ' ' + values;
@@ -90,10 +62,10 @@ SettingsHistory::SettingsHistory(EngineLink& link, JobControl& jobs, QObject* pa
     : QObject(parent), link_(link), jobs_(jobs), history_(point()) {
   clock_.start();
   undo_ = new QAction(this);
-  undo_->setObjectName("settings_undo");
+  undo_->setObjectName("edit.undo");
   undo_->setShortcut(QKeySequence(tr("Ctrl+Z")));
   redo_ = new QAction(this);
-  redo_->setObjectName("settings_redo");
+  redo_->setObjectName("edit.redo");
   redo_->setShortcuts({QKeySequence(tr("Ctrl+Shift+Z")), QKeySequence(tr("Ctrl+Y"))});
   connect(undo_, &QAction::triggered, this, [this] {
     record();  // what has just been set and not been told yet
@@ -121,10 +93,13 @@ void SettingsHistory::end() {
   show_actions();
 }
 
-SettingsPoint SettingsHistory::point() const {
-  const Engine& engine = link_.engine();
-  return {engine.target(), engine.values(), engine.attention(), jobs_.required()};
+void SettingsHistory::restore(const SettingsPoint& to, const QString& name) {
+  begin(name);
+  go(to);
+  end();
 }
+
+SettingsPoint SettingsHistory::point() const { return settings_point(link_.engine(), jobs_); }
 
 void SettingsHistory::record() {
   if (groups_ > 0) return;
@@ -150,7 +125,7 @@ void SettingsHistory::go(const SettingsPoint& to) {
   if (link_.engine().target().name != wanted.target.name) link_.set_target(wanted.target);
   std::vector<std::pair<std::string, OptionValue>> changes;
   const OptionValues now = link_.engine().values();
-  for (const std::string& key : differing(now, wanted.values)) changes.emplace_back(key, *wanted.values.find(key));
+  for (const std::string& key : differing_keys(now, wanted.values)) changes.emplace_back(key, *wanted.values.find(key));
   link_.set_all(changes);
   AttentionChoices attention = wanted.attention;
   attention.dispatcher.clear();

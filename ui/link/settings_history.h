@@ -25,6 +25,8 @@ struct SettingsPoint {
   /// Targets are told apart by name: what a probe finds out about one is no edit.
   friend bool operator==(const SettingsPoint& a, const SettingsPoint& b);
 };
+/// What is set now.
+[[nodiscard]] SettingsPoint settings_point(const Engine& engine, const JobControl& jobs);
 /// "KV budget 30 % → 45 %", "3 settings": what lies between two points.
 [[nodiscard]] QString step_text(const OptionStates& states, const SettingsPoint& before, const SettingsPoint& after);
 
@@ -36,15 +38,18 @@ class SettingsHistory final : public QObject {
  public:
   SettingsHistory(EngineLink& link, JobControl& jobs, QObject* parent = nullptr);
 
-  /// The actions "settings_undo" and "settings_redo", Ctrl+Z and Ctrl+Shift+Z.
+  /// The actions "edit.undo" and "edit.redo", Ctrl+Z and Ctrl+Shift+Z.
   [[nodiscard]] QAction* undo_action() const noexcept { return undo_; }
   [[nodiscard]] QAction* redo_action() const noexcept { return redo_; }
   /// Changes until end() are one step of this name, however many events they come in.
   void begin(const QString& name);
   void end();
+  /// Puts an earlier point in force again, as one step of this name that can be undone like any other.
+  void restore(const SettingsPoint& to, const QString& name);
+  [[nodiscard]] SettingsPoint point() const;
+  [[nodiscard]] EngineLink& link() const noexcept { return link_; }
 
  private:
-  [[nodiscard]] SettingsPoint point() const;
   void record();
   void go(const SettingsPoint& to);
   void show_actions();

@@ -213,14 +213,23 @@ void PreviewPanel::keep_baseline() {
   refresh();
 }
 
+void PreviewPanel::show_baseline(const MadePicture& baseline) {
+  if (baseline.image.cacheKey() == baseline_.image.cacheKey()) return;
+  baseline_ = baseline;
+  view_->set_baseline(baseline_.image);
+  compare();
+  refresh();
+}
+
 void PreviewPanel::compare() {
   view_->set_difference({}, {});
   modes_->setTabEnabled(2, false);
   if (!baseline_.is_there() || !picture_.is_there()) return;
-  service_.compare(baseline_, picture_);
+  service_.compare(baseline_, picture_, this);
 }
 
 void PreviewPanel::take_comparison(const PictureComparison& comparison) {
+  if (comparison.asker != this) return;
   const bool same = comparison.changes.isEmpty();
   changes_->setText(same ? tr("The same settings as the baseline.") : comparison.changes.join("\n"));
   if (!comparison.problem.isEmpty()) {

@@ -31,6 +31,8 @@ class PreviewPanel final : public QWidget {
   [[nodiscard]] PictureView& view() noexcept { return *view_; }
   [[nodiscard]] QString default_file() const;
   void keep_baseline();
+  /// The baseline that was chosen elsewhere; no image: there is none.
+  void show_baseline(const MadePicture& baseline);
   void save_as(const QString& path);
   void open_file(const QString& path);
   /// A sentence about the settings that were opened.

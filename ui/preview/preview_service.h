@@ -73,6 +73,7 @@ struct PictureComparison {
   QImage difference;  ///< absolute, times `gain`
   int gain = 1;
   QStringList changes;  ///< what was set differently: "steps: 20 → 10"
+  const QObject* asker = nullptr;
 };
 
 /// The result of writing or reading a picture's file. `error` is a sentence; then the rest is empty.
@@ -107,8 +108,8 @@ class PreviewService : public QObject {
   virtual void save(const QString& path, const MadePicture& made) = 0;
   /// Reads the picture and what made it; changes nothing.
   virtual void open(const QString& path) = 0;
-  /// A newer comparison replaces an older one that is not answered yet.
-  virtual void compare(const MadePicture& baseline, const MadePicture& picture) = 0;
+  /// A newer comparison replaces an older one of the same asker that is not answered yet.
+  virtual void compare(const MadePicture& baseline, const MadePicture& picture, const QObject* asker) = 0;
 
  signals:
   /// frame() is another one. Frames that come while the window is busy with one are one piece of news.

@@ -68,6 +68,20 @@ constexpr std::array<RouteColumnSpec, kRouteColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("RouteTable", "NaN, Inf"),
      QT_TRANSLATE_NOOP("RouteTable", "Elements of the outputs that are no finite numbers, and the first step with one"),
      true, false, 80, F::nan},
+    {QT_TRANSLATE_NOOP("RouteTable", "Then"),
+     QT_TRANSLATE_NOOP("RouteTable",
+                       "Who served these calls in the baseline. ≠ means that they moved; new: it has no such call"),
+     false, false, 72, std::nullopt},
+    {QT_TRANSLATE_NOOP("RouteTable", "Δ time"),
+     QT_TRANSLATE_NOOP(
+         "RouteTable",
+         "Time now less time in the baseline, for the same calls. ≈: one of them is scaled. –: not timed"),
+     true, false, 108, std::nullopt},
+    {QT_TRANSLATE_NOOP("RouteTable", "Δ calls"),
+     QT_TRANSLATE_NOOP("RouteTable", "Calls now less calls in the baseline"), true, false, 54, std::nullopt},
+    {QT_TRANSLATE_NOOP("RouteTable", "Δ share"),
+     QT_TRANSLATE_NOOP("RouteTable", "Share now less share in the baseline, in percentage points"), true, false, 66,
+     std::nullopt},
 }};
 
 qint64 volume(const trace::EventShape& shape) {
@@ -108,14 +122,13 @@ double share_of(const trace::RouteRow& row, const RouteTotals& totals) noexcept 
 }
 
 QString variant_text(const trace::RouteRow& row) {
+  // What a dispatcher serves is told apart by that first; its kernel has a column of its own.
+  if (row.id.bypassed) return QCoreApplication::translate("RouteTable", "bypassed");
   // A backend with one kernel names it after itself.
   QString text = row.variant == row.executed ? QString() : text_of(row.variant);
   if (row.density < 1.0) {
     const QString kept = QCoreApplication::translate("RouteTable", "%1 % kept").arg(qRound(row.density * 100.0));
     text = text.isEmpty() ? kept : text + " · " + kept;
-  }
-  if (row.id.bypassed) {
-    text += (text.isEmpty() ? "" : " · ") + QCoreApplication::translate("RouteTable", "bypassed");
   }
   return text;
 }
@@ -161,6 +174,10 @@ QString cell_text(const trace::RouteRow& row, RouteColumn column, const RouteTot
       return row.density < 1.0 ? share_text(row.density) : QStringLiteral("–");
     case C::finite:
       return finite_text(row);
+    case C::backend_then:
+    case C::time_change:
+    case C::calls_change:
+    case C::share_change:
     case C::kColumns:
       break;
   }
@@ -236,6 +253,10 @@ QString cell_filter(const trace::RouteRow& row, RouteColumn column) {
       return row.error ? QStringLiteral("error>=%1").arg(*row.error, 0, 'g', 3) : QString();
     case C::value:
     case C::share:
+    case C::backend_then:
+    case C::time_change:
+    case C::calls_change:
+    case C::share_change:
     case C::kColumns:
       break;
   }

@@ -33,6 +33,11 @@ struct RouteColumns {
     error,
     kept,
     finite,
+    // Against a baseline; empty without one.
+    backend_then,
+    time_change,
+    calls_change,
+    share_change,
     kColumns
   };
 };

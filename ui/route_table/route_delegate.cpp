@@ -49,7 +49,7 @@ void RouteDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   if (shapes) painter->setRenderHint(QPainter::Antialiasing);
   if (column == columns_.executed) {
     group ? paint_group(*painter, option.rect, index) : paint_executed(*painter, box, index);
-  } else if (column == columns_.requested) {
+  } else if (column == columns_.requested || column == columns_.then) {
     paint_requested(*painter, box, index);
   } else if (column == columns_.share) {
     paint_share(*painter, box, index);
@@ -65,7 +65,12 @@ void RouteDelegate::paint_text(QPainter& painter, const QRect& box, const QModel
   QFont font = columns_.shapes.contains(index.column()) ? theme_.fixed_font() : theme_.text_font();
   if (group) font = strong(font);
   painter.setFont(font);
-  painter.setPen(text == "none" || text == "–" ? theme_[Ink::dim] : theme_[Ink::text]);
+  Ink ink = text == "none" || text == "–" || text.startsWith(QStringLiteral("±0")) ? Ink::dim : Ink::text;
+  if (index.column() == columns_.change) {
+    const int tone = index.data(CellRoles::tone_role).toInt();
+    ink = tone < 0 ? Ink::ok : (tone > 0 ? Ink::bad : ink);
+  }
+  painter.setPen(theme_[ink]);
   const auto alignment = Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt());
   const QFontMetrics metrics = painter.fontMetrics();
   const bool fits = metrics.horizontalAdvance(text) <= box.width();
@@ -113,7 +118,7 @@ void RouteDelegate::paint_requested(QPainter& painter, const QRect& box, const Q
   QString name = index.data().toString();
   if (differs) name.chop(2);
   painter.setFont(theme_.text_font());
-  painter.setPen(theme_[Ink::text]);
+  painter.setPen(theme_[index.column() == columns_.then && !differs ? Ink::dim : Ink::text]);
   painter.drawText(box, Qt::AlignVCenter, name);
   if (!differs) return;
   const int x = box.left() + painter.fontMetrics().horizontalAdvance(name) + 6;
@@ -146,7 +151,7 @@ QSize RouteDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIn
     const int badge = index.data(CellRoles::bad_role).toBool() ? 42 : 0;
     return {2 * kPad + kDot + kDotGap + name + 6 + badge + variant + 4, plain.height()};
   }
-  if (column == columns_.requested) return {plain.width() + 10, plain.height()};
+  if (column == columns_.requested || column == columns_.then) return {plain.width() + 10, plain.height()};
   if (column == columns_.share) return {76, plain.height()};
   return plain;
 }

@@ -21,6 +21,8 @@ class RouteDelegate final : public QStyledItemDelegate {
     int requested = -1;
     int share = -1;
     QList<int> shapes;  ///< in the fixed face
+    int then = -1;      ///< a name with a sign where it is another than now
+    int change = -1;    ///< a change that is better or worse
   };
   RouteDelegate(const Theme& theme, Columns columns, QObject* parent = nullptr)
       : QStyledItemDelegate(parent), theme_(theme), columns_(std::move(columns)) {}

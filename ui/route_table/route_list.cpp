@@ -22,10 +22,10 @@ RouteList::RouteList(Selection& selection, const Theme& theme, QWidget* parent)
     columns.push_back({spec.shown, spec.least});
   }
   view()->setAccessibleName(tr("Routes"));
-  const RouteDelegate::Columns painted{RouteModel::executed,
-                                       RouteModel::requested,
-                                       RouteModel::share,
-                                       {RouteModel::query, RouteModel::key, RouteModel::value}};
+  const RouteDelegate::Columns painted{
+      RouteModel::executed,     RouteModel::requested,
+      RouteModel::share,        {RouteModel::query, RouteModel::key, RouteModel::value},
+      RouteModel::backend_then, RouteModel::time_change};
   use(&filter_, new RouteDelegate(theme, painted, view()), std::move(columns));
   stack_ = new QStackedWidget(this);
   stack_->addWidget(new EmptyState(tr("No routes yet"),
@@ -111,7 +111,75 @@ QString RouteList::facts() const {
   if (all == 0) return {};
   const int shown = filter_.routes();
   const QString whole = counted(all, model_.grouping() == Grouping::step ? tr("row") : tr("route"));
-  return shown == all ? whole : tr("%1 of %2").arg(shown).arg(whole);
+  const QString some = shown == all ? whole : tr("%1 of %2").arg(shown).arg(whole);
+  const BaselineRoutes* baseline = model_.baseline();
+  return baseline == nullptr ? some : tr("%1 · against %2: %3").arg(some, baseline->name, model_.against().sentence());
+}
+
+void RouteList::set_baseline(std::shared_ptr<const BaselineRoutes> baseline) {
+  const bool had = model_.baseline() != nullptr;
+  const bool has = baseline != nullptr;
+  model_.set_baseline(std::move(baseline));
+  if (has && !had) show_changes();
+  if (had && !has) hide_changes();
+  emit facts_changed();
+}
+
+void RouteList::set_errors(RouteModel::ErrorSource source) {
+  can_measure_ = source != nullptr;
+  model_.set_errors(std::move(source));
+  bool any = false;
+  for (int at = 0; at < model_.rowCount(); ++at) any = any || model_.row(at).error;
+  const int behind = model_.baseline() != nullptr ? RouteModel::share_change : RouteModel::share;
+  if (any && view()->isColumnHidden(RouteModel::error)) show_column(RouteModel::error, behind);
+}
+
+void RouteList::show_changes() {
+  for (const int column :
+       {RouteModel::requested, RouteModel::steps, RouteModel::dtype, RouteModel::mask, RouteModel::strides}) {
+    if (view()->isColumnHidden(column)) continue;
+    gave_way_ << column;
+    view()->setColumnHidden(column, true);
+  }
+  show_column(RouteModel::backend_then, RouteModel::executed);
+  show_column(RouteModel::calls_change, RouteModel::calls);
+  show_column(RouteModel::time_change, RouteModel::time);
+  show_column(RouteModel::share_change, RouteModel::share);
+  // Both are as wide as what will stand there, not only as what stands there now: runs are to come.
+  for (const auto& [column, text] :
+       {std::pair{RouteModel::time, "≈ 00 min 00 s"}, std::pair{RouteModel::time_change, "≈ −00 min 00 s (−00 %)"}}) {
+    constexpr int kPadding = 14;
+    const int wished = view()->fontMetrics().horizontalAdvance(QString::fromUtf8(text)) + kPadding;
+    view()->setColumnWidth(column, std::max(view()->columnWidth(column), wished));
+  }
+  give_way();
+}
+
+void RouteList::hide_changes() {
+  for (const int column :
+       {RouteModel::backend_then, RouteModel::calls_change, RouteModel::time_change, RouteModel::share_change}) {
+    view()->setColumnHidden(column, true);
+  }
+  for (const int column : gave_way_) view()->setColumnHidden(column, false);
+  gave_way_.clear();
+}
+
+bool RouteList::offers(int column) const {
+  return model_.baseline() != nullptr || !is_change(static_cast<RouteColumn>(column));
+}
+
+void RouteList::reset_columns() {
+  TableList::reset_columns();
+  gave_way_.clear();
+  if (model_.baseline() != nullptr) show_changes();
+}
+
+void RouteList::save(QSettings& settings) {
+  // The next start begins without a baseline.
+  const bool compares = model_.baseline() != nullptr;
+  if (compares) hide_changes();
+  TableList::save(settings);
+  if (compares) show_changes();
 }
 
 void RouteList::show_selection() {
@@ -149,6 +217,11 @@ void RouteList::add_entries(QMenu* menu, const QModelIndex& cell) {
   const int at = filter_.mapToSource(cell).row();
   if (model_.is_header(at)) return;
   menu->addSeparator();
+  if (can_measure_) {
+    QAction* measure = menu->addAction(tr("Measure error against exact attention"));
+    measure->setToolTip(tr("One call of this route on generated tensors: as it was served, and exactly"));
+    connect(measure, &QAction::triggered, this, [this, route = model_.row(at)] { emit error_wanted(route); });
+  }
   connect(menu->addAction(tr("Copy call for attnctl explain")), &QAction::triggered, this,
           [written = text_of(written_call(model_.row(at), false))] { QGuiApplication::clipboard()->setText(written); });
 }

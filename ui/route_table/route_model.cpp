@@ -17,6 +17,10 @@ bool same_cells(const trace::RouteRow& a, const trace::RouteRow& b) {
          a.nan_count == b.nan_count && a.inf_count == b.inf_count && a.error == b.error;
 }
 
+bool same_then(const RouteThen& a, const RouteThen& b) {
+  return a.calls == b.calls && a.time.seconds == b.time.seconds && a.backends == b.backends && a.moved == b.moved;
+}
+
 void add_to(trace::RouteRow& sum, const trace::RouteRow& route) {
   const double seconds = whole_seconds(sum) + whole_seconds(route);
   sum.first_step = sum.calls == 0 ? route.first_step : std::min(sum.first_step, route.first_step);
@@ -55,7 +59,9 @@ std::vector<RouteModel::Row> RouteModel::rows_of(const trace::TraceSnapshot& sna
   std::vector<Row> rows;
   if (grouping_ != Grouping::step) {
     rows.reserve(snapshot.routes.size());
-    for (const trace::RouteRow& route : snapshot.routes) rows.push_back({route, 0, false, {}});
+    for (std::size_t i = 0; i < snapshot.routes.size(); ++i) {
+      rows.push_back({snapshot.routes[i], 0, false, {}, match_.then(i)});
+    }
   } else {
     rows.reserve(snapshot.steps.size());
     for (const trace::RouteStep& step : snapshot.steps) {
@@ -65,7 +71,12 @@ std::vector<RouteModel::Row> RouteModel::rows_of(const trace::TraceSnapshot& sna
       route.computed_calls = step.computed_calls;
       route.seconds = step.seconds;
       route.density = step.density;
-      rows.push_back({std::move(route), 0, false, {}});
+      rows.push_back({std::move(route), 0, false, {}, match_.then(step.route, step.step)});
+    }
+  }
+  if (errors_) {
+    for (Row& row : rows) {
+      if (const auto measured = errors_(row.route)) row.route.error = measured->relative_l1;
     }
   }
   if (grouping_ != Grouping::none) add_headers(rows);
@@ -89,6 +100,8 @@ void RouteModel::add_headers(std::vector<Row>& rows) const {
     }
     rows[i].group = header->group;
     add_to(header->route, rows[i].route);
+    header->then.calls += rows[i].then.calls;
+    header->then.time.add(rows[i].then.time);
   }
   std::move(headers.begin(), headers.end(), std::back_inserter(rows));
 }
@@ -104,7 +117,34 @@ void RouteModel::set_snapshot(const trace::TraceSnapshot& snapshot) {
   const bool unit_changed = totals.in_seconds != totals_.in_seconds;
   totals_ = totals;
   snapshot_ = snapshot;
+  match();
   take(rows_of(snapshot), unit_changed);
+}
+
+void RouteModel::match() {
+  match_ = {};
+  against_ = {};
+  if (!baseline_) return;
+  const CallIndex run(snapshot_);
+  match_ = RouteMatch(baseline_->index, run);
+  against_ = RunAgainst(match_, baseline_->index, run);
+}
+
+void RouteModel::refresh() {
+  take(rows_of(snapshot_), false);
+  if (!rows_.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+}
+
+void RouteModel::set_baseline(std::shared_ptr<const BaselineRoutes> baseline) {
+  if (baseline == baseline_) return;
+  baseline_ = std::move(baseline);
+  match();
+  refresh();
+}
+
+void RouteModel::set_errors(ErrorSource source) {
+  errors_ = std::move(source);
+  refresh();
 }
 
 void RouteModel::set_grouping(Grouping grouping) {
@@ -139,7 +179,8 @@ void RouteModel::take(std::vector<Row> next, bool unit_changed) {
   }
   std::vector<Change> changed(rows_.size(), Change::none);
   const auto put = [&](std::size_t to, std::size_t from) {
-    changed[to] = same_cells(rows_[to].route, next[from].route) ? Change::none : Change::cells;
+    const bool same_row = same_cells(rows_[to].route, next[from].route) && same_then(rows_[to].then, next[from].then);
+    changed[to] = same_row ? Change::none : Change::cells;
     rows_[to] = next[from];
   };
   for (std::size_t i = 0; i < old_routes; ++i) put(i, i);
@@ -171,6 +212,7 @@ void RouteModel::tell_changes(const std::vector<Change>& changed) {
   }
   const bool others = std::find(changed.begin(), changed.end(), Change::none) != changed.end();
   if (others) emit dataChanged(index(0, share), index(rowCount() - 1, share));
+  if (others && baseline_) emit dataChanged(index(0, share_change), index(rowCount() - 1, share_change));
 }
 
 int RouteModel::find(const trace::RouteIdentity& id, std::optional<int> step) const {
@@ -199,7 +241,8 @@ FilterRow RouteModel::filter_row(int at) const {
   const trace::RouteRow& route = row(at);
   QStringList words;
   for (int column = 0; column < kColumns; ++column) {
-    words << cell_text(route, static_cast<RouteColumn>(column), totals_);
+    const auto as = static_cast<RouteColumn>(column);
+    words << (is_change(as) ? index(at, column).data().toString() : cell_text(route, as, totals_));
   }
   return ui::filter_row(route, whole_seconds(route), share_of(route, totals_), words.join('\n'));
 }
@@ -226,6 +269,7 @@ int RouteModel::columnCount(const QModelIndex& parent) const { return parent.isV
 
 QVariant RouteModel::header_data(const Row& asked, int column, int role_asked) const {
   const auto as = static_cast<RouteColumn>(column);
+  if (is_change(as) && role_asked != header_role) return change_data(asked, as, role_asked);
   const bool sums = column == calls || column == time || column == share;
   switch (role_asked) {
     case Qt::DisplayRole:
@@ -246,6 +290,50 @@ QVariant RouteModel::header_data(const Row& asked, int column, int role_asked) c
   }
 }
 
+QVariant RouteModel::change_data(const Row& asked, RouteColumn column, int role_asked) const {
+  if (role_asked == Qt::TextAlignmentRole) {
+    return QVariant::fromValue((spec_of(column).number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  }
+  if (role_asked == header_role) return asked.header;
+  if (!baseline_) return {};
+  const RouteChange change = change_of(asked);
+  switch (role_asked) {
+    case Qt::DisplayRole:
+      return change_text(change, column, asked.header);
+    case Qt::ToolTipRole:
+      return asked.header ? QVariant() : change_tip(change);
+    case sort_role:
+      return change_value(change, column);
+    case differs_role:
+      return column == backend_then && asked.then.moved && !asked.header;
+    case tone_role:
+      return change_tone(change, column);
+    default:
+      return {};
+  }
+}
+
+QString RouteModel::tip_of(const Row& asked, int column) const {
+  const trace::RouteRow& route = asked.route;
+  QStringList lines;
+  if (column == requested && is_fallback(route)) {
+    lines << tr("Asked for %1, served by %2. Select the row to see why.")
+                 .arg(text_of(route.requested), text_of(route.executed));
+  }
+  if (column == executed && !variant_text(route).isEmpty()) lines << cell_text(route, RouteColumn::executed, totals_);
+  if (column == executed && route.id.bypassed) {
+    lines << tr("Bypassed: a dispatcher in front of the chain served these calls, the chain was not asked.");
+  }
+  if (column == executed && route.first_bad_step >= 0) {
+    lines << tr("Its output is not finite: %1.").arg(cell_text(route, RouteColumn::finite, totals_));
+  }
+  if (column == error && errors_) {
+    const auto measured = errors_(route);
+    lines << (measured ? measured->tip : tr("Not measured: the row's menu has Measure error."));
+  }
+  return lines.join('\n');
+}
+
 QVariant RouteModel::data(const QModelIndex& index, int role_asked) const {
   if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
   const Row& asked = rows_[static_cast<std::size_t>(index.row())];
@@ -253,19 +341,16 @@ QVariant RouteModel::data(const QModelIndex& index, int role_asked) const {
   const int column = index.column();
   if (asked.header) return header_data(asked, column, role_asked);
   const auto as = static_cast<RouteColumn>(column);
+  if (is_change(as)) return change_data(asked, as, role_asked);
   switch (role_asked) {
     case Qt::DisplayRole:
       return cell_text(route, as, totals_);
     case Qt::TextAlignmentRole:
       return QVariant::fromValue((spec_of(as).number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    case Qt::ToolTipRole:
-      if (column == requested && is_fallback(route)) {
-        return tr("Asked for %1, served by %2. Select the row to see why.")
-            .arg(text_of(route.requested), text_of(route.executed));
-      }
-      return column == executed && route.first_bad_step >= 0
-                 ? tr("Its output is not finite: %1.").arg(cell_text(route, RouteColumn::finite, totals_))
-                 : QVariant();
+    case Qt::ToolTipRole: {
+      const QString tip = tip_of(asked, column);
+      return tip.isEmpty() ? QVariant() : tip;
+    }
     case sort_role:
       return cell_value(route, as, totals_);
     case backend_role:

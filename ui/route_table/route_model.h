@@ -3,10 +3,13 @@
 
 #include "ui/filter/filter.h"
 #include "ui/route_table/cell_roles.h"
+#include "ui/route_table/route_changes.h"
 #include "ui/route_table/route_columns.h"
 
 #include <QAbstractTableModel>
 #include <QStringList>
+#include <functional>
+#include <memory>
 #include <vector>
 
 namespace attn::ui {
@@ -27,6 +30,18 @@ class RouteModel final : public QAbstractTableModel, public CellRoles, public Ro
 
   void set_snapshot(const trace::TraceSnapshot& snapshot);
   void set_grouping(Grouping grouping);
+  /// The run that the last columns compare with; null: none.
+  void set_baseline(std::shared_ptr<const BaselineRoutes> baseline);
+  [[nodiscard]] const BaselineRoutes* baseline() const noexcept { return baseline_.get(); }
+  /// The whole run against the baseline; zeros without one.
+  [[nodiscard]] const RunAgainst& against() const noexcept { return against_; }
+  /// Where measured errors come from: asked for each route, now and at each call of this.
+  struct RouteError {
+    double relative_l1 = 0.0;
+    QString tip;
+  };
+  using ErrorSource = std::function<std::optional<RouteError>(const trace::RouteRow&)>;
+  void set_errors(ErrorSource source);
   [[nodiscard]] Grouping grouping() const noexcept { return grouping_; }
 
   /// Of a group's row: its sums.
@@ -59,7 +74,14 @@ class RouteModel final : public QAbstractTableModel, public CellRoles, public Ro
     int group = 0;
     bool header = false;
     QString name;  ///< of a group
+    RouteThen then{};
   };
+
+  void match();
+  void refresh();
+  [[nodiscard]] RouteChange change_of(const Row& row) const { return {row.route, row.then, totals_, *baseline_}; }
+  [[nodiscard]] QVariant change_data(const Row& row, RouteColumn column, int role) const;
+  [[nodiscard]] QString tip_of(const Row& row, int column) const;
 
   [[nodiscard]] std::vector<Row> rows_of(const trace::TraceSnapshot& snapshot) const;
   [[nodiscard]] int group_key(const trace::RouteRow& route, QString& name) const;
@@ -74,6 +96,10 @@ class RouteModel final : public QAbstractTableModel, public CellRoles, public Ro
   trace::TraceSnapshot snapshot_;
   Grouping grouping_ = Grouping::none;
   RouteTotals totals_;
+  std::shared_ptr<const BaselineRoutes> baseline_;
+  RouteMatch match_;
+  RunAgainst against_;
+  ErrorSource errors_;
 };
 
 }  // namespace attn::ui

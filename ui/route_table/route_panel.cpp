@@ -51,6 +51,7 @@ RoutePanel::RoutePanel(Selection& selection, const Theme& theme, QWidget* parent
     show_facts();
   });
   connect(calls_, &CallList::facts_changed, this, &RoutePanel::show_facts);
+  connect(routes_, &RouteList::facts_changed, this, &RoutePanel::show_facts);
   for (TableList* list : {static_cast<TableList*>(routes_), static_cast<TableList*>(calls_)}) {
     connect(list, &TableList::filter_wanted, line_, &FilterLine::add_term);
     connect(list, &TableList::found, find_, &FindBar::say);
@@ -123,11 +124,11 @@ void RoutePanel::make_actions() {
     connect(action, &QAction::triggered, this, std::forward<decltype(work)>(work));
     actions_ << action;
   };
-  add("filter_focus", tr("Fi&lter routes and calls"), QKeySequence(tr("Ctrl+L")), [this] { focus_filter(); });
-  add("find_open", tr("Find in the &list"), QKeySequence(tr("Ctrl+Shift+F")), [this] { find_->open(); });
-  add("find_next", tr("Find &next"), QKeySequence(Qt::Key_F3), [this] { find_->go(false); });
-  add("find_previous", tr("Find &previous"), QKeySequence(tr("Shift+F3")), [this] { find_->go(true); });
-  add("copy_csv", tr("Copy rows as CS&V"), {}, [this] { copy_csv(); });
+  add("filter.focus", tr("Fi&lter routes and calls"), QKeySequence(tr("Ctrl+L")), [this] { focus_filter(); });
+  add("filter.find", tr("Find in the &list"), QKeySequence(tr("Ctrl+Shift+F")), [this] { find_->open(); });
+  add("filter.find_next", tr("Find &next"), QKeySequence(Qt::Key_F3), [this] { find_->go(false); });
+  add("filter.find_previous", tr("Find &previous"), QKeySequence(tr("Shift+F3")), [this] { find_->go(true); });
+  add("routes.copy_csv", tr("Copy rows as CS&V"), {}, [this] { copy_csv(); });
 }
 
 TableList& RoutePanel::front() const {

@@ -39,7 +39,8 @@ class RoutePanel final : public QWidget {
   void save(QSettings& settings) const;
   void restore(const QSettings& settings);
 
-  /// "find_open" Ctrl+Shift+F, "find_next" F3, "find_previous" Shift+F3, "filter_focus" Ctrl+L, "copy_csv".
+  /// "filter.focus" Ctrl+L, "filter.find" Ctrl+Shift+F, "filter.find_next" F3, "filter.find_previous" Shift+F3,
+  /// "routes.copy_csv".
   [[nodiscard]] const QList<QAction*>& actions_of_panel() const noexcept { return actions_; }
 
  private:

@@ -74,12 +74,29 @@ void TableList::fit_columns(int flexible) {
     const int least = columns_[static_cast<std::size_t>(column)].least;
     view_->setColumnWidth(column, std::max(least, contents.sizeHintForColumn(column)));
   }
+  give_way();
+}
+
+void TableList::give_way() {
   // The view itself may not have been laid out yet; beside it a scroll bar may come.
   constexpr int kScrollBar = 12;
   const int excess = view_->horizontalHeader()->length() - (width() - kScrollBar);
-  const int least = columns_[static_cast<std::size_t>(flexible)].least;
-  if (excess > 0) view_->setColumnWidth(flexible, std::max(least, view_->columnWidth(flexible) - excess));
+  const int least = columns_[static_cast<std::size_t>(flexible_)].least;
+  if (excess > 0) view_->setColumnWidth(flexible_, std::max(least, view_->columnWidth(flexible_) - excess));
 }
+
+void TableList::show_column(int column, int behind) {
+  QHeaderView* header = view_->horizontalHeader();
+  const int to = header->visualIndex(behind);
+  const int from = header->visualIndex(column);
+  header->moveSection(from, from > to ? to + 1 : to);
+  view_->setColumnHidden(column, false);
+  const QAbstractItemView& contents = *view_;
+  view_->setColumnWidth(column,
+                        std::max(columns_[static_cast<std::size_t>(column)].least, contents.sizeHintForColumn(column)));
+}
+
+bool TableList::offers(int) const { return true; }
 
 void TableList::reset_columns() {
   QHeaderView* header = view_->horizontalHeader();
@@ -96,6 +113,7 @@ void TableList::fill_columns_menu(QMenu* menu) {
   const QAbstractItemModel* model = view_->model();
   const auto shown = shown_columns();
   for (int column = 0; column < model->columnCount(); ++column) {
+    if (!offers(column)) continue;
     QAction* action = menu->addAction(model->headerData(column, Qt::Horizontal).toString());
     action->setToolTip(model->headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString());
     action->setCheckable(true);
@@ -197,7 +215,7 @@ void TableList::show_menu(const QModelIndex& cell, const QPoint& where) {
   menu->popup(where);
 }
 
-void TableList::save(QSettings& settings) const {
+void TableList::save(QSettings& settings) {
   if (!fitted_) return;
   settings.setValue(name_ + "/columns", view_->horizontalHeader()->saveState());
   settings.setValue(name_ + "/count", view_->horizontalHeader()->count());

@@ -36,8 +36,8 @@ class TableList : public QWidget {
   void copy_csv() const;
   /// The columns with a mark on each that is shown, into `menu`.
   void fill_columns_menu(QMenu* menu);
-  void reset_columns();
-  void save(QSettings& settings) const;
+  virtual void reset_columns();
+  virtual void save(QSettings& settings);
   void restore(const QSettings& settings);
 
   /// Selects the next or the previous row that `filter` matches, round the end.
@@ -55,6 +55,12 @@ class TableList : public QWidget {
   /// Makes columns wide enough for what is there, once; where that is more than the room, `flexible` gives way down to
   /// its least.
   void fit_columns(int flexible);
+  /// Shows a column behind another one, as wide as what is in it.
+  void show_column(int column, int behind);
+  /// Takes from the flexible column, down to its least, what the columns are wider than the room.
+  void give_way();
+  /// Whether a column can be chosen at present.
+  [[nodiscard]] virtual bool offers(int column) const;
   [[nodiscard]] virtual QString filter_of(const QModelIndex& cell) const = 0;
   /// The plain value of a cell, for CSV.
   [[nodiscard]] virtual QString plain_text(const QModelIndex& cell) const = 0;

@@ -283,8 +283,10 @@ RunRequest WorkloadPanel::request() const {
 void WorkloadPanel::run() {
   if (jobs_.running() || model() == nullptr) return;
   if (draws()) form_->draw_seed();
-  const Expected<void> started = jobs_.run(request());
-  if (!started) say(text_of(started.error()), "bad");
+  const RunRequest wanted = request();
+  const Expected<void> started = jobs_.run(wanted);
+  if (!started) return say(text_of(started.error()), "bad");
+  emit run_started(wanted);
 }
 
 void WorkloadPanel::stop() {

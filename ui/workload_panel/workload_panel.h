@@ -34,6 +34,8 @@ class WorkloadPanel final : public QWidget {
   [[nodiscard]] QWidget* header() noexcept { return header_; }
   void run();
   void stop();
+  /// A sentence about something that could not be started.
+  void say_problem(const QString& sentence) { say(sentence, "bad"); }
   /// False: no such model.
   bool choose_model(const QString& id);
   void choose_work(Work work);
@@ -51,6 +53,8 @@ class WorkloadPanel final : public QWidget {
   /// Progress as facts for the status bar.
   void progressed(const attn::ui::RunProgress& progress, double calls_per_second);
   void ran(bool running);
+  /// A run of this request was started.
+  void run_started(const attn::ui::RunRequest& request);
   /// Another model, or other inputs of it.
   void workload_changed(const QString& model, int steps);
 
