@@ -177,6 +177,8 @@ class RouteMatchTest : public QObject {
     QTest::newRow("same") << seconds_and_relative(1.0, 1.0) << "±0";
     QTest::newRow("from nothing") << seconds_and_relative(0.0, 1.0) << "+1.0 s";
     QTest::newRow("many times") << relative_change(1.0, 25.0) << "×25";
+    QTest::newRow("minutes") << seconds_and_relative(527.0, 396.0) << "−2.2 min (−25 %)";
+    QTest::newRow("hours") << seconds_change(0.0, 9000.0) << "+2.5 h";
     QTest::newRow("calls") << count_change(57, 1596) << "+1\u202f539";
     QTest::newRow("fewer calls") << count_change(12, 0) << "−12";
     QTest::newRow("share") << share_change(0.5, 0.469) << "−3.1 pp";

@@ -5,7 +5,7 @@
 
 namespace attn::ui {
 
-/// What two runs differ by, always with its sign, so that no colour is needed to read it: "+1.2 s", "−88 ms", "±0".
+/// What two runs differ by, always with its sign, so that no colour is needed to read it: "+1.2 s", "−88 ms", "−2.2 min", "±0".
 [[nodiscard]] QString seconds_change(double then, double now);
 /// "−12 %", "+4.5 %", "±0 %", "×12" where it is more than ten times as much; empty where nothing was before.
 [[nodiscard]] QString relative_change(double then, double now);

@@ -147,7 +147,7 @@ void RouteList::show_changes() {
   show_column(RouteModel::share_change, RouteModel::share);
   // Both are as wide as what will stand there, not only as what stands there now: runs are to come.
   for (const auto& [column, text] :
-       {std::pair{RouteModel::time, "≈ 00 min 00 s"}, std::pair{RouteModel::time_change, "≈ −00 min 00 s (−00 %)"}}) {
+       {std::pair{RouteModel::time, "≈ 00 min 00 s"}, std::pair{RouteModel::time_change, "≈ −000 ms (−00 %)"}}) {
     constexpr int kPadding = 14;
     const int wished = view()->fontMetrics().horizontalAdvance(QString::fromUtf8(text)) + kPadding;
     view()->setColumnWidth(column, std::max(view()->columnWidth(column), wished));
