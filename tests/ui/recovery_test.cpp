@@ -117,7 +117,7 @@ class RecoveryTest : public QObject {
     auto* banner = b.find<NoticeBanner>("notice_banner");
     QVERIFY(banner->isVisible());
     QVERIFY2(banner->sentence().contains("tuning.attnscope"), qPrintable(banner->sentence()));
-    QVERIFY2(banner->sentence().contains("a run of FLUX.1 dev was at "), qPrintable(banner->sentence()));
+    QVERIFY2(banner->sentence().contains("FLUX.1 dev at "), qPrintable(banner->sentence()));
     QVERIFY2(banner->sentence().contains(" calls, step "), qPrintable(banner->sentence()));
     QCOMPARE(b.bench->engine().values().integer("sparse_attention_budget"), 30);
     b.click(b.find<QPushButton>("recovery_restore"));

@@ -374,7 +374,7 @@ class WorkspaceTest : public QObject {
     row("picture", QByteArray("\x89PNG\r\n\x1a\n\0\0", 10), FileKind::picture);
     row("log", "10:00:42 ERROR Torch attention: No module named 'flash_attn'\n", FileKind::log);
     row("levers", R"({"attnscope": "levers", "version": 1})", FileKind::levers,
-        "x is measured levers; attnctl probe --merge");
+        "x is measured levers; attnctl probe merge");
     row("NumPy", QByteArray("\x93NUMPY\x01\x00v\x00", 10), FileKind::mask, "x is a NumPy array; a block mask is made");
     row("safetensors", QByteArray("\x02\0\0\0\0\0\0\0{}", 10), FileKind::tensors,
         "x is recorded tensors; attnctl run --tensors");

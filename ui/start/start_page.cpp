@@ -7,6 +7,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QResizeEvent>
 #include <QScrollArea>
 #include <QVBoxLayout>
 
@@ -15,6 +16,7 @@ namespace attn::ui {
 namespace {
 
 constexpr int kCardWidth = 300;
+constexpr QSize kLeastForColumns(720, 460);
 
 QString translated(const char* text) { return QCoreApplication::translate("Examples", text); }
 
@@ -38,7 +40,7 @@ StartPage::StartPage(const Theme& theme, QWidget* parent) : QWidget(parent) {
   area->setWidgetResizable(true);
   area->setFocusPolicy(Qt::NoFocus);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  auto* page = new QWidget(area);
+  auto* page = page_ = new QWidget(area);
   auto* column = new QVBoxLayout(page);
   column->setContentsMargins(24, 24, 24, 24);
   column->setSpacing(6);
@@ -53,12 +55,15 @@ StartPage::StartPage(const Theme& theme, QWidget* parent) : QWidget(parent) {
   column->addWidget(title);
   column->addWidget(advice);
   column->addSpacing(14);
-  auto* cards = new QHBoxLayout;
-  cards->setSpacing(14);
-  cards->addStretch(1);
-  for (const Example& example : examples()) cards->addWidget(make_card(example, theme), 8);
-  cards->addStretch(1);
-  column->addLayout(cards);
+  row_ = new QHBoxLayout;
+  row_->setSpacing(14);
+  row_->addStretch(1);
+  for (const Example& example : examples()) {
+    cards_.push_back(make_card(example, theme));
+    row_->addWidget(cards_.back().frame, 8);
+  }
+  row_->addStretch(1);
+  column->addLayout(row_);
   column->addSpacing(10);
   auto* close = new QPushButton(tr("Show the empty tables instead"), page);
   close->setObjectName("start_close");
@@ -71,27 +76,50 @@ StartPage::StartPage(const Theme& theme, QWidget* parent) : QWidget(parent) {
   outer->addWidget(area);
 }
 
-QWidget* StartPage::make_card(const Example& example, const Theme& theme) {
-  auto* card = new QFrame(this);
-  set_look(card, "card");
-  card->setMaximumWidth(kCardWidth);
-  card->setMinimumWidth(150);
-  card->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-  auto* column = new QVBoxLayout(card);
-  column->setContentsMargins(14, 14, 14, 14);
-  column->setSpacing(8);
-  column->addWidget(new Vignette(example.show, theme, card));
-  column->addWidget(label(translated(example.title), "title", card));
-  column->addWidget(label(translated(example.what), "dim", card));
-  column->addStretch(1);
-  column->addWidget(label(translated(example.facts), "small", card));
-  auto* open = new QPushButton(tr("Open and run"), card);
+StartPage::Card StartPage::make_card(const Example& example, const Theme& theme) {
+  auto* frame = new QFrame(this);
+  set_look(frame, "card");
+  frame->setMaximumWidth(kCardWidth);
+  auto* layout = new QBoxLayout(QBoxLayout::TopToBottom, frame);
+  layout->setContentsMargins(14, 14, 14, 14);
+  layout->setSpacing(10);
+  auto* drawing = new Vignette(example.show, theme, frame);
+  auto* what = label(translated(example.what), "dim", frame);
+  auto* texts = new QVBoxLayout;
+  texts->setSpacing(6);
+  texts->addWidget(label(translated(example.title), "title", frame));
+  texts->addWidget(what);
+  texts->addStretch(1);
+  texts->addWidget(label(translated(example.facts), "small", frame));
+  auto* open = new QPushButton(tr("Open and run"), frame);
   open->setObjectName(example.id);
   open->setAccessibleName(tr("Open and run: %1").arg(translated(example.title)));
   open->setAccessibleDescription(translated(example.what));
+  open->setToolTip(translated(example.what));
   connect(open, &QPushButton::clicked, this, [this, id = QString(example.id)] { emit wanted(id); });
-  column->addWidget(open);
-  return card;
+  layout->addWidget(drawing);
+  layout->addLayout(texts, 1);
+  layout->addWidget(open);
+  return {frame, layout, {drawing, what}};
+}
+
+void StartPage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  show_rows(width() < kLeastForColumns.width() || height() < kLeastForColumns.height());
+}
+
+void StartPage::show_rows(bool rows) {
+  if (rows == rows_) return;
+  rows_ = rows;
+  row_->setDirection(rows ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  row_->setSpacing(rows ? 8 : 14);
+  page_->layout()->setContentsMargins(24, rows ? 8 : 24, 24, rows ? 8 : 24);
+  for (const Card& card : cards_) {
+    card.layout->setDirection(rows ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+    card.layout->setContentsMargins(14, rows ? 8 : 14, 14, rows ? 8 : 14);
+    card.frame->setMaximumWidth(rows ? QWIDGETSIZE_MAX : kCardWidth);
+    for (QWidget* widget : card.roomy) widget->setVisible(!rows);
+  }
 }
 
 }  // namespace attn::ui

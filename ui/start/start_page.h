@@ -6,7 +6,7 @@
 
 #include <QWidget>
 
-class QHBoxLayout;
+class QBoxLayout;
 
 namespace attn::ui {
 
@@ -22,8 +22,23 @@ class StartPage final : public QWidget {
   void wanted(const QString& id);
   void closed();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
-  QWidget* make_card(const Example& example, const Theme& theme);
+  /// One example: a column with a drawing, or a row without where there is little room.
+  struct Card {
+    QWidget* frame;
+    QBoxLayout* layout;
+    std::vector<QWidget*> roomy;  ///< what only a column shows
+  };
+  Card make_card(const Example& example, const Theme& theme);
+  void show_rows(bool rows);
+
+  QWidget* page_;
+  QBoxLayout* row_;
+  std::vector<Card> cards_;
+  bool rows_ = false;
 };
 
 }  // namespace attn::ui

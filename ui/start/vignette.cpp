@@ -91,6 +91,7 @@ void Vignette::paint_fallback(QPainter& painter, const QRectF& box) const {
     painter.drawText(chip.adjusted(6, 0, 0, 0), Qt::AlignCenter, names[i].toString());
   }
   const double below = top + height + 18;
+  painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(theme_[Ink::pending], 1.6, Qt::DashLine));
   const double end = left + 3 * (width + 16.0) + width / 2;
   QPainterPath way(QPointF(left + width / 2, top + height + 3));

@@ -76,7 +76,7 @@ constexpr std::array<FileKindRow, 9> kKinds{{
      QT_TRANSLATE_NOOP("FileKinds", "a file with something in it is needed"), is_empty},
     {FileKind::workspace, QT_TRANSLATE_NOOP("FileKinds", "a workspace"), "*.attnscope", true, "", is_workspace},
     {FileKind::levers, QT_TRANSLATE_NOOP("FileKinds", "measured levers"), "*.json", false,
-     QT_TRANSLATE_NOOP("FileKinds", "attnctl probe --merge and attnctl tune read it; the Levers page measures anew"),
+     QT_TRANSLATE_NOOP("FileKinds", "attnctl probe merge joins such files; the Levers page measures anew"),
      is_levers},
     {FileKind::picture, QT_TRANSLATE_NOOP("FileKinds", "a picture"), "*.png", true, "", is_png},
     {FileKind::mask, QT_TRANSLATE_NOOP("FileKinds", "a NumPy array"), "*.npy", false,

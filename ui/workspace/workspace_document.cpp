@@ -9,7 +9,6 @@
 #include <QElapsedTimer>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QLocale>
 #include <QMainWindow>
 #include <QSettings>
 #include <QStatusBar>
@@ -31,7 +30,7 @@ QString run_text(const RunContext& run, const JobControl& jobs) {
                 .arg(count_text(run.calls_done), counted(run.calls_total, WorkspaceDocument::tr("call")));
   }
   if (run.steps > 0) where += WorkspaceDocument::tr(", step %1 of %2").arg(run.step + 1).arg(run.steps);
-  return WorkspaceDocument::tr("a run of %1 was at %2").arg(name, where);
+  return WorkspaceDocument::tr("%1 at %2").arg(name, where);
 }
 
 }  // namespace
@@ -63,14 +62,14 @@ void WorkspaceDocument::offer_left_behind() {
     return;
   }
   const bool today = left->at.date() == QDate::currentDate();
-  const QString at = today ? QLocale().toString(left->at.time(), QLocale::ShortFormat)
-                           : QLocale().toString(left->at, QLocale::ShortFormat);
-  QString sentence = tr("A window ended at %1 without being closed").arg(at);
-  if (!workspace->file.isEmpty()) sentence += tr(", with %1 open").arg(QFileInfo(workspace->file).fileName());
+  const QString at = left->at.toString(today ? QStringLiteral("HH:mm") : QStringLiteral("yyyy-MM-dd HH:mm"));
+  QStringList facts;
+  if (!workspace->file.isEmpty()) facts << QFileInfo(workspace->file).fileName();
   if (workspace->run && workspace->run->state == RunContext::State::running) {
-    sentence += tr("; %1").arg(run_text(*workspace->run, state_.parts().services.jobs));
+    facts << run_text(*workspace->run, state_.parts().services.jobs);
   }
-  sentence += tr(". Its workspace was kept.");
+  const QString what = facts.isEmpty() ? QString() : ": " + facts.join(", ");
+  const QString sentence = tr("A window ended without being closed, last kept at %1%2.").arg(at, what);
   banner_.say(sentence, "pending",
               {{"recovery_restore", tr("Restore"), [this, text = left->text] { restore_left_behind(text); }},
                {"recovery_discard", tr("Discard"), [this] {
