@@ -21,6 +21,7 @@
 #include <QTabBar>
 #include <QTableView>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace attn::ui {
 
@@ -150,7 +151,7 @@ QWidget* ComparePage::make_runs(QWidget* parent) {
   list_->setShowGrid(false);
   list_->setTabKeyNavigation(false);
   list_->setWordWrap(false);
-  list_->setMinimumWidth(240);
+  list_->setMinimumWidth(264);
   list_->verticalHeader()->hide();
   list_->verticalHeader()->setDefaultSectionSize(26);
   list_->horizontalHeader()->setHighlightSections(false);
@@ -179,12 +180,16 @@ bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void ComparePage::fit_runs() {
-  // The result is what a run is looked for by; what its tooltip says too gives way to it.
+  // Chain and result are what a run is looked for by; what its tooltip says too gives way to them.
   constexpr int kRoomForAll = 460;
   constexpr int kRoomForModel = 330;
   const int room = list_->viewport()->width();
+  const std::deque<RunValue>& runs = archive_.runs();
+  const bool several =
+      std::any_of(runs.begin(), runs.end(), [&](const RunValue& run) { return run->model != runs.front()->model; });
   list_->setColumnHidden(RunListModel::ended, room < kRoomForAll);
-  list_->setColumnHidden(RunListModel::model, room < kRoomForModel);
+  list_->setColumnHidden(RunListModel::model, room < (several ? kRoomForModel : kRoomForAll));
+  list_->setColumnWidth(RunListModel::chain, std::clamp(room / 4, 72, 140));
   int rest = room;
   for (const int column : {RunListModel::run, RunListModel::model, RunListModel::chain, RunListModel::ended}) {
     if (!list_->isColumnHidden(column)) rest -= list_->columnWidth(column);
@@ -277,6 +282,7 @@ void ComparePage::keep(int number) {
 }
 
 void ComparePage::refresh() {
+  fit_runs();
   if (follows_ && model_.rowCount() > 0) {
     filling_ = true;
     list_->selectRow(0);
@@ -324,7 +330,7 @@ void ComparePage::show_comparison() {
 void ComparePage::show_summary() {
   const RunValue run = chosen();
   const RunValue& baseline = archive_.baseline();
-  titles_->setText(tr("<b>%1</b> against the baseline <b>%2</b>")
+  titles_->setText(tr("<b>%1</b><br>against the baseline %2")
                        .arg(comparison_->now_title.toHtmlEscaped(), comparison_->then_title.toHtmlEscaped()));
   QStringList lines{comparison_->sentence()};
   if (!comparison_->part.isEmpty()) lines.prepend(comparison_->part);

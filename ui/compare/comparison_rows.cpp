@@ -94,7 +94,7 @@ std::vector<FactRow> setting_rows(const RunComparison& comparison) {
 }
 
 QStringList moved_headings() {
-  return {said("Role"), said("Call"), said("From → to"), said("Calls"), said("Then"), said("Now"), said("Change")};
+  return {said("Call"), said("From → to"), said("Calls"), said("Then"), said("Now"), said("Change")};
 }
 
 std::vector<FactRow> moved_rows(const RunComparison& comparison) {
@@ -103,8 +103,7 @@ std::vector<FactRow> moved_rows(const RunComparison& comparison) {
     const bool timed = one.then.known && one.now.known;
     const QString change =
         timed ? relative_change(one.then.seconds, one.now.seconds) : time_change_text(one.then, 0, one.now, 0);
-    rows.push_back({{text_of(name_of(one.role))},
-                    {one.call, Ink::dim},
+    rows.push_back({{text_of(name_of(one.role)) + '\n' + one.call},
                     {one.from + QStringLiteral(" → ") + one.to},
                     number(count_text(one.calls)),
                     number(unbroken(time_text(one.then, one.calls))),
@@ -113,7 +112,7 @@ std::vector<FactRow> moved_rows(const RunComparison& comparison) {
                      time_change_text(one.then, one.calls, one.now, one.calls), false, true}});
   }
   if (rows.empty()) {
-    rows.push_back({{said("None"), Ink::dim}, {said("Every call of both runs went where it went before."), Ink::dim}});
+    rows.push_back({{said("No call moved."), Ink::dim}});
   }
   return rows;
 }

@@ -130,7 +130,8 @@ void RouteList::set_errors(RouteModel::ErrorSource source) {
   model_.set_errors(std::move(source));
   bool any = false;
   for (int at = 0; at < model_.rowCount(); ++at) any = any || model_.row(at).error;
-  const int behind = model_.baseline() != nullptr ? RouteModel::share_change : RouteModel::share;
+  // Where it is seen at once: the table may be wider than its room.
+  const int behind = model_.baseline() != nullptr ? RouteModel::backend_then : RouteModel::requested;
   if (any && view()->isColumnHidden(RouteModel::error)) show_column(RouteModel::error, behind);
 }
 
