@@ -12,6 +12,9 @@ namespace {
 
 // The default ring holds 4 ms of eight million events a second.
 constexpr std::chrono::milliseconds kPoll{4};
+/// Where nothing came for a while. A producer never wakes anybody, so this is how late the first route of a job that
+/// begins no run can be seen.
+constexpr std::chrono::milliseconds kIdlePoll{128};
 constexpr std::chrono::microseconds kBetweenChanges{16'667};
 constexpr std::size_t kBatch = 512;
 
@@ -39,13 +42,21 @@ Collector::~Collector() {
 void Collector::loop() {
   Clock::time_point last_told = Clock::now() - kBetweenChanges;
   std::uint64_t told_revision = revision();
+  std::uint64_t seen = told_revision;
+  std::chrono::milliseconds pause = kPoll;
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      if (wake_.wait_for(lock, kPoll, [this] { return stop_; })) return;
+      wake_.wait_for(lock, pause, [this] { return stop_ || run_began_; });
+      if (stop_) return;
+      if (std::exchange(run_began_, false)) pause = kPoll;
     }
     drain();
     tell_when_changed(last_told, told_revision);
+    const std::uint64_t present = revision();
+    const bool quiet = present == seen && (!options_.on_change || present == told_revision);
+    pause = quiet ? std::min(2 * pause, kIdlePoll) : kPoll;
+    seen = present;
   }
 }
 
@@ -94,6 +105,8 @@ void Collector::begin_run() {
   run_table_.reset();
   call_log_.reset();
   dropped_before_run_ = ring_.dropped();
+  run_began_ = true;
+  wake_.notify_all();
 }
 
 void Collector::end_generation() {

@@ -94,6 +94,7 @@ class Collector {
   std::uint64_t dropped_before_run_ = 0;
   std::condition_variable wake_;
   bool stop_ = false;
+  bool run_began_ = false;  ///< the thread is to look often again
   std::thread thread_;
 };
 

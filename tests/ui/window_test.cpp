@@ -5,6 +5,7 @@
 #include "ui/chain_bar/chain_bar.h"
 #include "ui/control_panel/change_mark.h"
 #include "ui/explain/verdict_card.h"
+#include "ui/log/log_feed.h"
 #include "ui/log/log_panel.h"
 #include "ui/route_table/route_panel.h"
 #include "ui/workload_panel/workload_panel.h"
@@ -20,6 +21,7 @@
 #include <QScrollBar>
 #include <QTableView>
 #include <QTemporaryDir>
+#include <QTextBlock>
 
 using namespace attn;
 using namespace attn::ui;
@@ -218,6 +220,21 @@ class WindowTest : public QObject {
     QVERIFY(card_of("flex").startsWith("flex, off · would accept"));
     b.click(b.box("sdp_overrides/Flex attention"));
     QTRY_VERIFY2(card_of("flex").startsWith("flex, serves"), qPrintable(card_of("flex")));
+  }
+
+  void a_burst_of_log_lines_comes_in_order_and_in_small_parts() {
+    LogFeed feed;
+    for (int i = 0; i < 1000; ++i) feed.push({LogLevel::info, "line " + std::to_string(i)});
+    QCOMPARE(feed.take(10).size(), std::size_t{10});
+    LogPanel panel(feed, *theme_);
+    const QPlainTextEdit* view = nullptr;
+    for (const auto* one : panel.findChildren<QPlainTextEdit*>()) {
+      if (one->accessibleName() == "Trace log") view = one;
+    }
+    QTRY_COMPARE(view->document()->blockCount(), 990);
+    QCOMPARE(view->document()->firstBlock().text(), QString("line 10"));
+    QCOMPARE(view->document()->lastBlock().text(), QString("line 999"));
+    QVERIFY(feed.take(10).empty());
   }
 
   void another_target_changes_what_can_serve() {

@@ -21,7 +21,7 @@ Card card_of(const BackendVerdict& verdict, const Explanation& explanation, bool
   card.checks = verdict.checks;
   if (verdict.serves) {
     card.outcome = tr("serves");
-    card.look = "ok";
+    card.ink = Ink::ok;
     card.checks.insert(card.checks.end(), explanation.kernel_choices.begin(), explanation.kernel_choices.end());
     // The original's checks are its kernel choices already.
     if (!verdict.checks.empty() && !explanation.kernel_choices.empty() &&
@@ -33,7 +33,7 @@ Card card_of(const BackendVerdict& verdict, const Explanation& explanation, bool
   switch (verdict.state) {
     case BackendState::ready:
       card.outcome = verdict.accepts ? tr("not reached") : tr("declined");
-      card.look = verdict.accepts ? "dim" : "bad";
+      card.ink = verdict.accepts ? Ink::dim : Ink::bad;
       if (verdict.accepts && verdict.checks.empty()) card.sentence = text_of(verdict.reason);
       break;
     case BackendState::disabled:
@@ -45,7 +45,7 @@ Card card_of(const BackendVerdict& verdict, const Explanation& explanation, bool
     case BackendState::failed:
     case BackendState::skipped:
       card.outcome = text_of(name_of(verdict.state));
-      card.look = verdict.state == BackendState::failed ? "bad" : "dim";
+      card.ink = verdict.state == BackendState::failed ? Ink::bad : Ink::dim;
       card.sentence = text_of(verdict.state_reason);
       if (!every_check) std::erase_if(card.checks, [](const Verdict& check) { return check.ok; });
       break;
@@ -58,7 +58,7 @@ Card stage_card(const Explanation& explanation, const trace::RouteRow& route) {
   card.name = tr("sparse stage");
   const auto& stage = explanation.stage;
   card.outcome = stage.selects ? tr("selects") : (stage.consulted ? tr("stays dense") : tr("not asked"));
-  card.look = stage.selects ? "ok" : "dim";
+  card.ink = stage.selects ? Ink::ok : Ink::dim;
   card.sentence = stage.selects ? tr("budget %1, density %2").arg(share_text(stage.budget), share_text(stage.density))
                                 : text_of(stage.reason);
   const QStringList counted_reasons = skip_lines(route);

@@ -4,18 +4,20 @@
 #include "core/call/call_text.h"
 #include "ui/format/format.h"
 #include "ui/panel/empty_state.h"
+#include "ui/panel/text_grid.h"
 
 #include <QAction>
 #include <QClipboard>
-#include <QGridLayout>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QScrollArea>
-#include <QScrollBar>
+#include <QShowEvent>
 #include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace attn::ui {
 
@@ -36,13 +38,14 @@ ExplainPanel::ExplainPanel(EngineLink& link, Selection& selection, const Theme& 
   area_->setAccessibleName(tr("Explain"));
   stack_->addWidget(area_);
   outer->addWidget(stack_);
-  connect(&selection_, &Selection::changed, this, &ExplainPanel::refresh);
-  connect(&link_, &EngineLink::settings_changed, this, &ExplainPanel::refresh);
-  connect(&theme_, &Theme::changed, this, &ExplainPanel::refresh);
   copy_ = new QAction(tr("Copy the &explanation"), this);
   copy_->setObjectName("explain.copy");
   copy_->setToolTip(tr("The whole decision record as text"));
   connect(copy_, &QAction::triggered, this, &ExplainPanel::copy);
+  make_page();
+  connect(&selection_, &Selection::changed, this, &ExplainPanel::refresh);
+  connect(&link_, &EngineLink::settings_changed, this, &ExplainPanel::refresh);
+  connect(&theme_, &Theme::changed, this, &ExplainPanel::refresh);
 }
 
 void ExplainPanel::copy() const {
@@ -78,6 +81,8 @@ Decision ExplainPanel::decide_now(bool every_check) const {
 }
 
 void ExplainPanel::refresh() {
+  stale_ = !isVisible();
+  if (stale_) return;  // behind another tab nobody reads it
   if (!selection_.route()) {
     stack_->setCurrentIndex(0);
     return;
@@ -99,54 +104,41 @@ void ExplainPanel::set_run(const trace::TraceSnapshot& run) {
   if (skips != skips_) refresh();
 }
 
-void ExplainPanel::show_decision(const Decision& decision) {
-  const int scroll = area_->verticalScrollBar()->value();
-  setUpdatesEnabled(false);
-  auto* content = new QWidget;
-  column_ = new QVBoxLayout(content);
-  column_->setContentsMargins(12, 10, 12, 14);
-  column_->setSpacing(7);
-  add_head(decision.headline);
-  add_facts(decision.facts);
-
-  auto* sentence = new QLabel(content);
-  sentence->setWordWrap(true);
-  sentence->setTextFormat(Qt::RichText);
-  sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  set_look(sentence, "dim");
-  const QString math =
-      decision.math_over
-          ? QStringLiteral("<b style=\"color:%1\">%2</b>").arg(theme_[Ink::bad].name(), decision.math.toHtmlEscaped())
-          : decision.math.toHtmlEscaped();
-  sentence->setText(tr("Served by <b style=\"color:%1\">%2</b>: %3. %4 %5")
-                        .arg(theme_.backend(decision.backend).name(), decision.served.toHtmlEscaped(),
-                             decision.reason.toHtmlEscaped(), decision.memory.toHtmlEscaped(), math));
-  column_->addWidget(sentence);
-  if (!decision.pending.isEmpty()) add_text(decision.pending, "pending");
-  for (const QString& warning : decision.warnings) add_text("⚠ " + warning, "pending");
-  for (const Card& card : decision.cards) column_->addWidget(new VerdictCard(card, theme_, content));
-  if (!decision.moves.isEmpty()) {
-    column_->addSpacing(3);
-    add_text(tr("To move this call"), "title");
-    for (const QString& move : decision.moves) add_text("→ " + move, "dim");
-  }
-  column_->addStretch(1);
-  area_->setWidget(content);
-  stack_->setCurrentIndex(1);
-  area_->verticalScrollBar()->setValue(scroll);
-  setUpdatesEnabled(true);
+void ExplainPanel::make_page() {
+  auto* page = new QWidget(area_);
+  auto* column = new QVBoxLayout(page);
+  column->setContentsMargins(12, 10, 12, 14);
+  column->setSpacing(7);
+  column->addLayout(make_head(page));
+  facts_ = new TextGrid({{0, false}, {0, true}}, theme_, page);
+  served_ = new QLabel(page);
+  served_->setWordWrap(true);
+  served_->setTextFormat(Qt::RichText);
+  served_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  set_look(served_, "dim");
+  notes_ = new TextGrid({{0, true}}, theme_, page);
+  cards_ = new QVBoxLayout;
+  cards_->setSpacing(7);
+  moves_ = new TextGrid({{0, true}}, theme_, page);
+  column->addWidget(facts_);
+  column->addWidget(served_);
+  column->addWidget(notes_);
+  column->addLayout(cards_);
+  column->addWidget(moves_);
+  column->addStretch(1);
+  area_->setWidget(page);
 }
 
-void ExplainPanel::add_head(const QString& headline) {
+QLayout* ExplainPanel::make_head(QWidget* page) {
   auto* row = new QHBoxLayout;
   row->setSpacing(6);
-  auto* title = new QLabel(headline, column_->parentWidget());
-  title->setWordWrap(true);
-  title->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  set_look(title, "title");
-  row->addWidget(title, 1);
+  title_ = new QLabel(page);
+  title_->setWordWrap(true);
+  title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  set_look(title_, "title");
+  row->addWidget(title_, 1);
   const auto button = [&](const char* name, const QString& text, const QString& tip) {
-    auto* made = new QToolButton(column_->parentWidget());
+    auto* made = new QToolButton(page);
     made->setObjectName(name);
     made->setText(text);
     made->setToolTip(tip);
@@ -157,42 +149,54 @@ void ExplainPanel::add_head(const QString& headline) {
   };
   QToolButton* all = button("explain_all", tr("All checks"), tr("Also the checks that hold of backends that are off"));
   all->setCheckable(true);
-  all->setChecked(every_check_);
-  // The button is replaced together with the record that it asks for.
-  connect(all, &QToolButton::toggled, this, [this](bool on) { every_check_ = on; });
-  connect(all, &QToolButton::toggled, this, &ExplainPanel::refresh, Qt::QueuedConnection);
+  connect(all, &QToolButton::toggled, this, [this](bool on) {
+    every_check_ = on;
+    refresh();
+  });
   connect(button("explain_copy_button", tr("Copy"), copy_->toolTip()), &QToolButton::clicked, copy_, &QAction::trigger);
-  column_->addLayout(row);
+  return row;
 }
 
-void ExplainPanel::add_facts(const std::vector<DecisionFact>& facts) {
-  auto* grid = new QGridLayout;
-  grid->setHorizontalSpacing(10);
-  grid->setVerticalSpacing(2);
-  grid->setColumnStretch(1, 1);
-  int at = 0;
-  for (const DecisionFact& fact : facts) {
-    auto* name = new QLabel(fact.name, column_->parentWidget());
-    name->setAlignment(Qt::AlignLeft | Qt::AlignTop);
-    set_look(name, "dim");
-    auto* text = new QLabel(fact.text, column_->parentWidget());
-    text->setWordWrap(true);
-    text->setTextFormat(Qt::PlainText);
-    text->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    grid->addWidget(name, at, 0);
-    grid->addWidget(text, at, 1);
-    ++at;
+void ExplainPanel::show_decision(const Decision& decision) {
+  title_->setText(decision.headline);
+  std::vector<GridRow> facts;
+  for (const DecisionFact& fact : decision.facts) facts.push_back({{fact.name, Ink::dim}, {fact.text}});
+  facts_->set_rows(std::move(facts));
+  const QString math =
+      decision.math_over
+          ? QStringLiteral("<b style=\"color:%1\">%2</b>").arg(theme_[Ink::bad].name(), decision.math.toHtmlEscaped())
+          : decision.math.toHtmlEscaped();
+  served_->setText(tr("Served by <b style=\"color:%1\">%2</b>: %3. %4 %5")
+                       .arg(theme_.backend(decision.backend).name(), decision.served.toHtmlEscaped(),
+                            decision.reason.toHtmlEscaped(), decision.memory.toHtmlEscaped(), math));
+  std::vector<GridRow> notes;
+  if (!decision.pending.isEmpty()) notes.push_back({{decision.pending, Ink::pending}});
+  for (const QString& warning : decision.warnings) notes.push_back({{"⚠ " + warning, Ink::pending}});
+  notes_->setVisible(!notes.empty());
+  notes_->set_rows(std::move(notes));
+  show_cards(decision.cards);
+  std::vector<GridRow> moves;
+  if (!decision.moves.isEmpty()) moves.push_back({{tr("To move this call"), Ink::text, true}});
+  for (const QString& move : decision.moves) moves.push_back({{"→ " + move, Ink::dim}});
+  moves_->setVisible(!moves.empty());
+  moves_->set_rows(std::move(moves));
+  stack_->setCurrentIndex(1);
+}
+
+void ExplainPanel::show_cards(const std::vector<Card>& cards) {
+  while (cards_->count() > static_cast<int>(cards.size())) {
+    const std::unique_ptr<QLayoutItem> item(cards_->takeAt(cards_->count() - 1));
+    delete item->widget();
   }
-  column_->addLayout(grid);
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    if (static_cast<int>(i) == cards_->count()) cards_->addWidget(new VerdictCard(theme_, area_->widget()));
+    static_cast<VerdictCard*>(cards_->itemAt(static_cast<int>(i))->widget())->set_card(cards[i]);
+  }
 }
 
-void ExplainPanel::add_text(const QString& text, const char* look) {
-  auto* label = new QLabel(text, column_->parentWidget());
-  label->setWordWrap(true);
-  label->setTextFormat(Qt::PlainText);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  set_look(label, look);
-  column_->addWidget(label);
+void ExplainPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (stale_) refresh();
 }
 
 }  // namespace attn::ui

@@ -9,11 +9,15 @@
 #include <QWidget>
 
 class QAction;
+class QLabel;
+class QLayout;
 class QScrollArea;
 class QStackedWidget;
 class QVBoxLayout;
 
 namespace attn::ui {
+
+class TextGrid;
 
 /// The decision record of the selected route or call: why it goes where it goes, by the chain in force, and where
 /// pending edits would send it.
@@ -29,14 +33,17 @@ class ExplainPanel final : public QWidget {
   void copy() const;
   [[nodiscard]] QAction* copy_action() const noexcept { return copy_; }
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   void refresh();
   [[nodiscard]] std::int32_t step() const;
   [[nodiscard]] Decision decide_now(bool every_check) const;
+  void make_page();
+  [[nodiscard]] QLayout* make_head(QWidget* page);
   void show_decision(const Decision& decision);
-  void add_head(const QString& headline);
-  void add_facts(const std::vector<DecisionFact>& facts);
-  void add_text(const QString& text, const char* look);
+  void show_cards(const std::vector<Card>& cards);
 
   EngineLink& link_;
   Selection& selection_;
@@ -45,8 +52,14 @@ class ExplainPanel final : public QWidget {
   std::vector<trace::StageSkip> skips_;  ///< of the selected route, as shown
   QStackedWidget* stack_;
   QScrollArea* area_;
-  QVBoxLayout* column_ = nullptr;
+  QLabel* title_ = nullptr;
+  TextGrid* facts_ = nullptr;
+  QLabel* served_ = nullptr;
+  TextGrid* notes_ = nullptr;
+  QVBoxLayout* cards_ = nullptr;  ///< kept, and filled anew: making a hundred labels takes longer than a frame
+  TextGrid* moves_ = nullptr;
   QAction* copy_;
+  bool stale_ = true;
   bool every_check_ = false;
 };
 

@@ -2,9 +2,8 @@
 #pragma once
 
 #include "core/registry/constraints.h"
-#include "ui/theme/theme.h"
+#include "ui/panel/text_grid.h"
 
-#include <QFrame>
 #include <vector>
 
 namespace attn::ui {
@@ -14,22 +13,23 @@ struct Card {
   QString name;
   QString backend;  ///< for the colour; empty: the dim one
   QString outcome;  ///< "declined", "serves"
-  const char* look = "dim";
+  Ink ink = Ink::dim;
   std::vector<Verdict> checks;
   QString sentence;  ///< instead of or after the checks
 };
 
-class VerdictCard final : public QFrame {
+class VerdictCard final : public TextGrid {
   Q_OBJECT
 
  public:
-  VerdictCard(const Card& card, const Theme& theme, QWidget* parent = nullptr);
+  explicit VerdictCard(const Theme& theme, QWidget* parent = nullptr);
+
+  void set_card(const Card& card);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  const Theme& theme_;
   QString backend_;
 };
 

@@ -5,6 +5,7 @@
 #include "ui/link/postbox.h"
 
 #include <QObject>
+#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -19,17 +20,19 @@ class LogFeed final : public QObject {
 
   /// Any thread.
   void push(LogLine line);
-  /// Everything since the last take. GUI thread.
-  [[nodiscard]] std::vector<LogLine> take();
+  /// The oldest lines that nobody took yet; arrived() is said again when more are left. GUI thread.
+  [[nodiscard]] std::vector<LogLine> take(std::size_t most);
 
  signals:
   /// There is something to take; once until it is taken. GUI thread.
   void arrived();
 
  private:
+  void announce();
+
   static constexpr std::size_t kBound = 20000;
   std::mutex mutex_;
-  std::vector<LogLine> lines_;
+  std::deque<LogLine> lines_;
   bool announced_ = false;
   Postbox postbox_;
 };

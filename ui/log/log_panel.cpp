@@ -104,7 +104,8 @@ LogPanel::LogPanel(LogFeed& feed, const Theme& theme, QWidget* parent) : QWidget
 }
 
 void LogPanel::take() {
-  const std::vector<LogLine> lines = feed_.take();
+  constexpr std::size_t kAtOnce = 64;  // what fits a frame beside its painting
+  const std::vector<LogLine> lines = feed_.take(kAtOnce);
   std::vector<LogLine> bad;
   for (const LogLine& line : lines) {
     if (line.level == LogLevel::warning || line.level == LogLevel::error) bad.push_back(line);
