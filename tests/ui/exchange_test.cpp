@@ -389,6 +389,7 @@ class ExchangeTest : public QObject {
     QVERIFY(enter.isAccepted());
     QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &carried, Qt::LeftButton, {});
     QApplication::sendEvent(b.window.get(), &drop);
+    QTRY_VERIFY(b.window->findChild<ImportDialog*>("import_dialog") != nullptr);  // once the file was looked at
     auto* dialog = b.find<ImportDialog>("import_dialog");
     QTRY_VERIFY(dialog->isVisible());
     auto* changes = dialog->findChild<FactTable*>("import_changes");

@@ -39,7 +39,7 @@ namespace {
 
 Workspace sample() {
   Workspace out;
-  out.file = "/home/a person/tuning \"best\".attnscope";
+  out.file = "/of a person/tuning \"best\".attnscope";
   out.target = "rtx-4090";
   out.profile = "{\"attnscope\": \"profile\", \"version\": 1}";
   out.required = QStringList{"sdnq", "sage"};
