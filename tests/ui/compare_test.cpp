@@ -266,6 +266,30 @@ class CompareTest : public QObject {
              qPrintable(QString("%1 in %2").arg(view->horizontalHeader()->length()).arg(view->viewport()->width())));
   }
 
+  void a_route_that_a_dispatcher_serves_says_so_within_its_column() {
+    const CompareWindow b(*theme_);
+    AttentionChoices choices;
+    choices.all = "cudnn";
+    b.window->workload().choose_model("flux.1-dev");
+    QVERIFY(b.bench->services().policy.choose(choices).has_value());
+    QVERIFY(b.run());
+    QTableView* view = b.window->routes().view();
+    int bypassed = 0;
+    for (int row = 0; row < view->model()->rowCount(); ++row) {
+      const QModelIndex cell = view->model()->index(row, RouteModel::executed);
+      if (!cell.data().toString().endsWith("bypassed")) continue;
+      ++bypassed;
+      QStyleOptionViewItem option;
+      const int wished = view->itemDelegate()->sizeHint(option, cell).width();
+      QVERIFY2(wished <= view->columnWidth(RouteModel::executed),
+               qPrintable(QString("%1: %2 in %3").arg(cell.data().toString()).arg(wished).arg(view->columnWidth(0))));
+      QVERIFY(cell.data(Qt::ToolTipRole).toString().contains("a dispatcher in front of the chain"));
+    }
+    QVERIFY(bypassed > 0);
+    QVERIFY2(view->horizontalHeader()->length() <= view->viewport()->width() + 1,
+             qPrintable(QString("%1 in %2").arg(view->horizontalHeader()->length()).arg(view->viewport()->width())));
+  }
+
   void a_picture_and_its_run_are_one_baseline() {
     const QTemporaryDir folder;
     test::TinyShapes::write(folder.path());

@@ -26,7 +26,9 @@ constexpr std::array<CallColumnSpec, kCallColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("CallList", "Step"), QT_TRANSLATE_NOOP("CallList", "The denoising step that was about to run"),
      true, true, false, 48, F::step},
     {QT_TRANSLATE_NOOP("CallList", "Executed"),
-     QT_TRANSLATE_NOOP("CallList", "The backend that returned the result, by the kernel's own word, and its variant"),
+     QT_TRANSLATE_NOOP("CallList",
+                       "The backend that returned the result, by the kernel's own word, and its variant. A "
+                       "ring: bypassed, a dispatcher served it and the chain was not asked"),
      false, true, true, 166, F::backend},
     {QT_TRANSLATE_NOOP("CallList", "Requested"),
      QT_TRANSLATE_NOOP("CallList", "The backend that the settings ask for first. ≠ means that another one served"),

@@ -196,6 +196,8 @@ QVariant CallModel::data(const QModelIndex& index, int role) const {
       return variant_text(route);
     case differs_role:
       return is_fallback(route);
+    case bypassed_role:
+      return route.id.bypassed;
     case bad_role:
       return asked.call.nan_count + asked.call.inf_count > 0;
     default:

@@ -29,7 +29,7 @@ HistoryPopup::HistoryPopup(ChainHistory& history, const Theme& theme, QWidget* p
   detail_ = new QLabel(this);
   detail_->setObjectName("chain_history_detail");
   detail_->setWordWrap(true);
-  detail_->setMinimumHeight(52);
+  detail_->setMinimumHeight(4 * detail_->fontMetrics().lineSpacing());
   detail_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
   back_ = new QPushButton(tr("Go back to this chain"), this);
   back_->setObjectName("chain_go_back");
@@ -90,8 +90,7 @@ void HistoryPopup::show_detail() {
   QStringList lines;
   if (at > 0) {
     const QString moved = chain_change(moments[at - 1].names, moments[at].names);
-    lines << tr("It changed: %1").arg(moments[at].words()) +
-                 (moved.isEmpty() ? tr(" (the same backends)") : " (" + moved + ")");
+    lines << (moved.isEmpty() ? tr("The same backends as before.") : tr("Backends: %1").arg(moved));
   } else {
     lines << tr("The chain that the window began with.");
   }

@@ -37,9 +37,11 @@ SettingChange option_change(const OptionSpec& spec, const OptionValue& before, c
   SettingChange change{
       text_of(spec.key), text_of(spec.label), setting_text(spec, before), setting_text(spec, after), {}};
   const QStringList items = item_changes(before, after);
-  change.words = !items.isEmpty()
-                     ? items.join(", ")
-                     : text_of(short_label(spec)) + ' ' + change.before + QStringLiteral(" → ") + change.after;
+  // Beside others, "Enabled" alone says nothing.
+  const std::string short_name = short_label(spec);
+  const QString name = text_of(short_name == "Enabled" ? spec.label : short_name);
+  change.words =
+      !items.isEmpty() ? items.join(", ") : name + ' ' + change.before + QStringLiteral(" → ") + change.after;
   return change;
 }
 

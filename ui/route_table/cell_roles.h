@@ -15,6 +15,7 @@ struct CellRoles {
     share_role,                ///< share: 0..1
     header_role,               ///< any: true for the row of a group
     bad_role,                  ///< executed: true when an output was not finite
+    bypassed_role,             ///< executed: true when a dispatcher served and the chain was not asked
     tone_role,                 ///< of a change: -1 better, 1 worse, 0 neither
   };
 };

@@ -16,7 +16,9 @@ using F = FilterField;
 
 constexpr std::array<RouteColumnSpec, kRouteColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("RouteTable", "Executed"),
-     QT_TRANSLATE_NOOP("RouteTable", "The backend that returned the result, by the kernel's own word, and its variant"),
+     QT_TRANSLATE_NOOP("RouteTable",
+                       "The backend that returned the result, by the kernel's own word, and its variant. A "
+                       "ring: bypassed, a dispatcher served it and the chain was not asked"),
      false, true, 140, F::backend},
     {QT_TRANSLATE_NOOP("RouteTable", "Kernel"),
      QT_TRANSLATE_NOOP("RouteTable", "The kernel's own word for its variant"), false, false, 90, F::kernel},
@@ -54,7 +56,7 @@ constexpr std::array<RouteColumnSpec, kRouteColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("RouteTable", "Time"),
      QT_TRANSLATE_NOOP("RouteTable",
                        "Time of all its calls. ≈: scaled from the calls that were computed. –: planned only"),
-     true, true, 66, F::time},
+     true, true, 80, F::time},
     {QT_TRANSLATE_NOOP("RouteTable", "Share"),
      QT_TRANSLATE_NOOP("RouteTable", "Share of the run's time, or of its calls when nothing was timed"), false, true,
      70, F::share},

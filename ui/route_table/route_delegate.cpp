@@ -86,14 +86,17 @@ void RouteDelegate::paint_group(QPainter& painter, const QRect& box, const QMode
 
 void RouteDelegate::paint_executed(QPainter& painter, const QRect& box, const QModelIndex& index) const {
   const QString backend = index.data(CellRoles::backend_role).toString();
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(theme_.backend(backend));
-  painter.drawEllipse(QRectF(box.left(), box.center().y() - kDot / 2.0 + 0.5, kDot, kDot));
+  const bool bypassed = index.data(CellRoles::bypassed_role).toBool();
+  const QRectF dot(box.left(), box.center().y() - kDot / 2.0 + 0.5, kDot, kDot);
+  painter.setPen(bypassed ? QPen(theme_.backend(backend), 2.0) : QPen(Qt::NoPen));
+  painter.setBrush(bypassed ? QBrush(Qt::NoBrush) : QBrush(theme_.backend(backend)));
+  painter.drawEllipse(bypassed ? dot.adjusted(1, 1, -1, -1) : dot);
   int x = box.left() + kDot + kDotGap;
   const QFont bold = strong(theme_.text_font());
   painter.setFont(bold);
   painter.setPen(theme_[Ink::text]);
-  painter.drawText(QRect(x, box.top(), box.right() - x, box.height()), Qt::AlignVCenter, backend);
+  painter.drawText(QRect(x, box.top(), box.right() - x, box.height()), Qt::AlignVCenter,
+                   QFontMetrics(bold).elidedText(backend, Qt::ElideMiddle, box.right() - x));
   x += QFontMetrics(bold).horizontalAdvance(backend) + 6;
   if (index.data(CellRoles::bad_role).toBool()) {
     const QString bad = tr("NaN");
@@ -108,9 +111,11 @@ void RouteDelegate::paint_executed(QPainter& painter, const QRect& box, const QM
   if (x >= box.right()) return;
   painter.setFont(theme_.text_font());
   painter.setPen(theme_[Ink::dim]);
+  const QString variant = index.data(CellRoles::variant_role).toString();
+  // The ring says that already: the word stands only where it is whole.
+  if (bypassed && painter.fontMetrics().horizontalAdvance(variant) > box.right() - x) return;
   painter.drawText(QRect(x, box.top(), box.right() - x, box.height()), Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(index.data(CellRoles::variant_role).toString(), Qt::ElideRight,
-                                                    box.right() - x));
+                   painter.fontMetrics().elidedText(variant, Qt::ElideRight, box.right() - x));
 }
 
 void RouteDelegate::paint_requested(QPainter& painter, const QRect& box, const QModelIndex& index) const {
@@ -146,8 +151,9 @@ QSize RouteDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIn
   if (column == columns_.executed && !index.data(CellRoles::header_role).toBool()) {
     const int name =
         QFontMetrics(strong(theme_.text_font())).horizontalAdvance(index.data(CellRoles::backend_role).toString());
+    const bool ring = index.data(CellRoles::bypassed_role).toBool();
     const int variant =
-        QFontMetrics(theme_.text_font()).horizontalAdvance(index.data(CellRoles::variant_role).toString());
+        ring ? 0 : QFontMetrics(theme_.text_font()).horizontalAdvance(index.data(CellRoles::variant_role).toString());
     const int badge = index.data(CellRoles::bad_role).toBool() ? 42 : 0;
     return {2 * kPad + kDot + kDotGap + name + 6 + badge + variant + 4, plain.height()};
   }

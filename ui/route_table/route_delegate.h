@@ -9,8 +9,9 @@
 
 namespace attn::ui {
 
-/// Paints the cells that are more than text, of routes and of calls: the executed backend with its colour and a mark
-/// where its output was not finite, the sign where it is not the requested one, and the share as a bar.
+/// Paints the cells that are more than text, of routes and of calls: the executed backend with its colour (a ring where
+/// the chain was not asked) and a mark where its output was not finite, the sign where it is not the requested one, and
+/// the share as a bar.
 class RouteDelegate final : public QStyledItemDelegate {
   Q_OBJECT
 

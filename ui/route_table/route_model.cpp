@@ -363,6 +363,8 @@ QVariant RouteModel::data(const QModelIndex& index, int role_asked) const {
       return share_of(route, totals_);
     case header_role:
       return false;
+    case bypassed_role:
+      return route.id.bypassed;
     case bad_role:
       return route.first_bad_step >= 0;
     default:
