@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/screenshots.h"
 
+#include "app/gui/screenshots_workspace.h"
 #include "app/gui/stored_settings.h"
 #include "app/gui/workbench.h"
 #include "core/exchange/sdnext_config.h"
 #include "ui/block_mask/block_mask_panel.h"
 #include "ui/chain_bar/chain_bar.h"
+#include "ui/chain_bar/history_popup.h"
+#include "ui/compare/compare_desk.h"
+#include "ui/compare/compare_page.h"
 #include "ui/control_panel/control_panel.h"
 #include "ui/control_panel/section.h"
 #include "ui/export/export_dialog.h"
@@ -335,6 +339,50 @@ class Session {
     return taken;
   }
 
+  /// Runs of one window: dense, stopped, and sparse against dense; the page, the table and the chart per step.
+  bool compare() {
+    window_.workload().choose_model("flux.1-dev");
+    for (const char* side : {"width", "height"}) window_.workload().set_input(side, 512);
+    window_.workload().set_input("steps", 12);
+    if (!override_with({"Flash attention"}) || !run(ui::Work::representatives)) return false;
+    window_.show_compare();
+    if (!take(window_, "compare-first")) return false;
+    if (!window_.compare().archive().keep(1)) return false;
+    window_.workload().choose_work(ui::Work::all);
+    window_.workload().run();
+    if (!wait_for([this] { return bench_.services().trace.snapshot().calls > 30; })) return false;
+    window_.workload().stop();
+    if (!wait_for([this] { return !bench_.jobs().running(); })) return false;
+    const std::vector<std::pair<std::string, OptionValue>> sparse{{"sparse_attention_enabled", true},
+                                                                  {"sparse_attention_min_tokens", std::int64_t{1024}},
+                                                                  {"sparse_attention_schedule_steps", std::int64_t{3}}};
+    if (!override_with({"SDNQ attention", "Sage attention"}) || !bench_.engine().set_all(sparse)) return false;
+    if (!run(ui::Work::representatives)) return false;
+    select("transformer");
+    if (!take(window_, "compare")) return false;
+    auto* parts = window_.findChild<QTabBar*>("compare_tabs");
+    for (const auto& [tab, name] :
+         {std::pair{1, "compare-settings"}, std::pair{2, "compare-moved"}, std::pair{3, "compare-parts"}}) {
+      parts->setCurrentIndex(tab);
+      if (!take(window_, name)) return false;
+    }
+    parts->setCurrentIndex(0);
+    window_.arrange({1280, 720});
+    if (!take(window_, "compare-1280x720")) return false;
+    window_.arrange({1680, 1050});
+    window_.findChild<QAction*>("route.measure_error")->trigger();
+    if (!wait_for([this] { return !bench_.jobs().running(); })) return false;
+    window_.findChild<QTabBar*>("chart_tabs")->setCurrentIndex(0);
+    if (!take(window_, "compare-timeline")) return false;
+    window_.findChild<QTabBar*>("chart_tabs")->setCurrentIndex(1);
+    if (!take(window_, "compare-steps")) return false;
+    window_.findChild<QAction*>("chain.history")->trigger();
+    auto* history = window_.findChild<ui::HistoryPopup*>("chain_history");
+    const bool taken = take(*history, "chain-history");
+    history->close();
+    return taken && bench_.engine().set_all({{"sparse_attention_enabled", false}}).has_value();
+  }
+
   /// Stored values that do not hold.
   bool stored() {
     QTemporaryDir place;
@@ -446,7 +494,8 @@ int take_screenshots(const QString& folder, const QString& theme_name, int scale
     Session session(**bench, theme, folder, QStringLiteral("-%1-%2x.png").arg(theme_name).arg(scale));
     return shots(session);
   };
-  const bool done = in_new_window([](Session& session) { return session.drawing(); }) &&
+  const bool done = in_new_window([](Session& session) { return session.compare(); }) &&
+                    in_new_window([](Session& session) { return session.drawing(); }) &&
                     in_new_window([](Session& session) {
                       return session.first_start() && session.finished_run() && session.tables() && session.sparse() &&
                              session.exchange() && session.pending() && session.panel();
@@ -454,7 +503,8 @@ int take_screenshots(const QString& folder, const QString& theme_name, int scale
                     in_new_window([](Session& session) {
                       return session.policy() && session.platform() && session.levers() && session.stored();
                     });
-  return done ? 0 : 1;
+  const QString suffix = QStringLiteral("-%1-%2x.png").arg(theme_name).arg(scale);
+  return done && take_workspace_screenshots(folder, suffix, theme) ? 0 : 1;
 }
 
 }  // namespace attn::app

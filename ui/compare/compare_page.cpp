@@ -7,6 +7,7 @@
 #include "ui/format/format.h"
 #include "ui/panel/elided_label.h"
 #include "ui/panel/fact_table.h"
+#include "ui/panel/text_line.h"
 
 #include <QAction>
 #include <QClipboard>
@@ -26,15 +27,6 @@
 namespace attn::ui {
 
 namespace {
-
-QLabel* line(const char* name, const char* look, QWidget* parent) {
-  auto* label = new QLabel(parent);
-  label->setObjectName(name);
-  label->setWordWrap(true);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  if (*look != '\0') set_look(label, look);
-  return label;
-}
 
 QString counted_tab(const QString& name, std::size_t count) {
   return count == 0 ? name : QStringLiteral("%1 %2").arg(name).arg(count);
@@ -203,8 +195,8 @@ QWidget* ComparePage::make_pages(QWidget* parent) {
   auto* empty_column = new QVBoxLayout(empty);
   empty_column->setContentsMargins(24, 16, 24, 16);
   empty_column->setSpacing(4);
-  empty_headline_ = line("compare_headline", "title", empty);
-  empty_advice_ = line("compare_advice", "dim", empty);
+  empty_headline_ = text_line("compare_headline", "title", empty);
+  empty_advice_ = text_line("compare_advice", "dim", empty);
   empty_column->addStretch(2);
   for (QLabel* label : {empty_headline_, empty_advice_}) {
     label->setAlignment(Qt::AlignCenter);
@@ -255,8 +247,8 @@ QWidget* ComparePage::make_summary(QWidget* parent) {
   auto* column = new QVBoxLayout(page);
   column->setContentsMargins(12, 10, 12, 10);
   column->setSpacing(8);
-  titles_ = line("compare_titles", "", page);
-  sentence_ = line("compare_sentence", "dim", page);
+  titles_ = text_line("compare_titles", "", page);
+  sentence_ = text_line("compare_sentence", "dim", page);
   chain_ = new ChainDiffRow(engine_.registry(), theme_, page);
   totals_ = new FactTable(theme_, total_headings(), page);
   totals_->setObjectName("compare_totals");

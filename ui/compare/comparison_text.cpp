@@ -2,6 +2,7 @@
 #include "ui/compare/comparison_text.h"
 
 #include "ui/format/change_text.h"
+#include "ui/format/csv.h"
 #include "ui/format/format.h"
 
 #include <QCoreApplication>
@@ -46,11 +47,6 @@ QStringList part_cells(const PartChange& part) {
           time_change_text(part),
           count_text(part.calls_then),
           count_text(part.calls_now)};
-}
-
-QString quoted(QString cell) {
-  const bool quotes = cell.contains(',') || cell.contains('"') || cell.contains('\n');
-  return quotes ? '"' + cell.replace('"', QStringLiteral("\"\"")) + '"' : cell;
 }
 
 QString plain(const CallTime& time, std::int64_t calls) {
@@ -117,11 +113,7 @@ QString report_text(const RunComparison& comparison, const std::optional<Picture
 
 QString report_csv(const RunComparison& comparison, const std::optional<PictureComparison>& picture) {
   QString text;
-  const auto line = [&](const QStringList& cells) {
-    QStringList out;
-    for (const QString& cell : cells) out << quoted(cell);
-    text += out.join(',') + QStringLiteral("\r\n");
-  };
+  const auto line = [&](const QStringList& cells) { text += csv_line(cells); };
   line({"table", "name", "call", "then", "now", "calls_then", "calls_now", "seconds_then", "seconds_now"});
   line({"run", "title", {}, comparison.then_title, comparison.now_title, {}, {}, {}, {}});
   line({"chain", "chain", {}, chain_text(comparison.chain_then), chain_text(comparison.chain_now), {}, {}, {}, {}});

@@ -3,6 +3,7 @@
 
 #include "ui/format/format.h"
 #include "ui/panel/flow_layout.h"
+#include "ui/panel/text_line.h"
 #include "ui/preview/picture_view.h"
 
 #include <QDragEnterEvent>
@@ -19,15 +20,6 @@
 namespace attn::ui {
 
 namespace {
-
-QLabel* line(const char* name, const char* look, QWidget* parent) {
-  auto* label = new QLabel(parent);
-  label->setObjectName(name);
-  label->setWordWrap(true);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  set_look(label, look);
-  return label;
-}
 
 QString dropped_file(const QMimeData* data) {
   if (data == nullptr || !data->hasUrls() || data->urls().size() != 1) return {};
@@ -85,10 +77,10 @@ QWidget* PreviewPanel::make_empty(QWidget* parent) {
   column->setContentsMargins(24, 16, 24, 16);
   column->setSpacing(6);
   column->addStretch(2);
-  auto* headline = line("preview_headline", "title", page);
+  auto* headline = text_line("preview_headline", "title", page);
   headline->setText(tr("No picture yet"));
   headline->setAlignment(Qt::AlignCenter);
-  advice_ = line("preview_advice", "dim", page);
+  advice_ = text_line("preview_advice", "dim", page);
   advice_->setAlignment(Qt::AlignCenter);
   column->addWidget(headline);
   column->addWidget(advice_);
@@ -114,7 +106,7 @@ QWidget* PreviewPanel::make_body(QWidget* parent) {
   bar_ = new QProgressBar(page);
   bar_->setTextVisible(false);
   bar_->setAccessibleName(tr("Progress of the picture"));
-  state_ = line("preview_state", "dim", page);
+  state_ = text_line("preview_state", "dim", page);
   below->addWidget(bar_);
   below->addWidget(state_);
   below->addWidget(make_comparison(page));
@@ -144,8 +136,8 @@ QWidget* PreviewPanel::make_comparison(QWidget* parent) {
   modes_->setExpanding(true);
   modes_->setDrawBase(false);
   for (const QString& name : {tr("Picture"), tr("Slider"), tr("Difference")}) modes_->addTab(name);
-  numbers_ = line("preview_numbers", "title", comparison_);
-  changes_ = line("preview_changes", "dim", comparison_);
+  numbers_ = text_line("preview_numbers", "title", comparison_);
+  changes_ = text_line("preview_changes", "dim", comparison_);
   column->addWidget(modes_);
   column->addWidget(numbers_);
   column->addWidget(changes_);

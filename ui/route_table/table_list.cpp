@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/route_table/table_list.h"
 
+#include "ui/format/csv.h"
+
 #include <QAction>
 #include <QClipboard>
 #include <QContextMenuEvent>
@@ -12,15 +14,6 @@
 #include <algorithm>
 
 namespace attn::ui {
-
-namespace {
-
-QString csv_cell(QString text) {
-  const bool quotes = text.contains(',') || text.contains('"') || text.contains('\n') || text.contains('\r');
-  return quotes ? '"' + text.replace('"', QStringLiteral("\"\"")) + '"' : text;
-}
-
-}  // namespace
 
 TableList::TableList(const QString& name, QWidget* parent) : QWidget(parent), name_(name), view_(new QTableView(this)) {
   view_->setObjectName(name);
@@ -169,17 +162,16 @@ void TableList::copy_text() const {
 void TableList::copy_csv() const {
   const std::vector<int> rows = selected_rows();
   if (rows.empty()) return;
-  QStringList lines;
   QStringList cells;
   const QAbstractItemModel* model = view_->model();
-  for (const int column : shown_columns()) cells << csv_cell(model->headerData(column, Qt::Horizontal).toString());
-  lines << cells.join(',');
+  for (const int column : shown_columns()) cells << model->headerData(column, Qt::Horizontal).toString();
+  QString text = csv_line(cells);
   for (const int row : rows) {
     cells.clear();
-    for (const int column : shown_columns()) cells << csv_cell(plain_text(model->index(row, column)));
-    lines << cells.join(',');
+    for (const int column : shown_columns()) cells << plain_text(model->index(row, column));
+    text += csv_line(cells);
   }
-  QGuiApplication::clipboard()->setText(lines.join(QStringLiteral("\r\n")) + QStringLiteral("\r\n"));
+  QGuiApplication::clipboard()->setText(text);
 }
 
 void TableList::add_entries(QMenu*, const QModelIndex&) {}
