@@ -7,6 +7,7 @@
 #include "ui/main_window/main_window.h"
 #include "ui/route_table/route_panel.h"
 #include "ui/workload_panel/workload_panel.h"
+#include "ui/workspace/notice_banner.h"
 #include "ui/workspace/workspace_document.h"
 
 #include <QApplication>
@@ -95,10 +96,12 @@ bool take_workspace_screenshots(const QString& folder, const QString& suffix, ui
   if (!next.is_there()) return false;
   ui::MainWindow& window = next.window();
   if (!take(window, "recovery")) return false;
+  auto* notice = window.findChild<ui::NoticeBanner*>("notice_banner");
   window.arrange({1280, 720});
+  emit notice->shown();
   if (!take(window, "recovery-1280x720")) return false;
   window.arrange({1680, 1050});
-  window.findChild<QWidget*>("notice_banner")->hide();
+  notice->hide();
   if (!window.commands().run("example.flux")) return false;
   if (!wait_for([&] { return window.selection().role() == Role::vae; })) return false;
   if (!take(window, "example-flux")) return false;

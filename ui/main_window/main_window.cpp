@@ -107,6 +107,8 @@ QWidget* MainWindow::make_charts(QWidget* parent) {
   charts_ = title->use_tabs({tr("Timeline"), tr("Per step"), tr("Budget sweep"), tr("Levers"), tr("Compare")});
   charts_->setObjectName("chart_tabs");
   auto* pages = new QStackedWidget(charts);
+  // A page in front scrolls or elides; the one that needs most must not make every window as high as itself.
+  pages->setMinimumHeight(96);
   timeline_ = new TimelinePanel(selection_, theme_, pages);
   steps_ = new StepChart(selection_, sparse_, theme_, pages);
   sweep_ = new SweepPage(sparse_, services_.jobs, theme_, pages);

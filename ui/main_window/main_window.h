@@ -114,6 +114,7 @@ class MainWindow final : public QMainWindow {
   void make_center();
   QWidget* make_charts(QWidget* parent);
   void give_sweep_room();
+  void give_lists_room();
   void make_docks();
   void make_bars();
   QWidget* make_pages(QWidget* parent);

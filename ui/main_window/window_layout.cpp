@@ -87,6 +87,16 @@ void MainWindow::give_sweep_room() {
   center_->setSizes({top, whole - top});
 }
 
+void MainWindow::give_lists_room() {
+  // A sentence above takes its room from both, and a list without rows for it says nothing any more.
+  constexpr int kReadable = 170;
+  const QList<int> sizes = center_->sizes();
+  const int whole = sizes[0] + sizes[1];
+  if (sizes[1] >= kReadable || whole == 0) return;
+  const int bottom = std::min(kReadable, whole / 2);
+  center_->setSizes({whole - bottom, bottom});
+}
+
 void MainWindow::save() {
   if (!settings_) return;
   settings_->setValue("window/geometry", saveGeometry());

@@ -55,6 +55,7 @@ void MainWindow::make_workspace() {
   example_ = new ExampleRunner(*state_);
   connect(example_, &ExampleRunner::ready, this, &MainWindow::show_example);
   connect(&services_.jobs, &JobControl::started, this, &MainWindow::hide_examples);
+  connect(notice_, &NoticeBanner::shown, this, &MainWindow::give_lists_room, Qt::QueuedConnection);
   make_panel_ring();
 }
 

@@ -40,6 +40,7 @@ void NoticeBanner::say(const QString& sentence, const char* look, std::vector<An
     buttons_.push_back(button);
   }
   show();
+  emit shown();
   QAccessibleEvent said(this, QAccessible::Alert);
   QAccessible::updateAccessibility(&said);
 }

@@ -32,6 +32,10 @@ class NoticeBanner final : public QFrame {
   void say(const QString& sentence, const char* look, std::vector<Answer> answers = {});
   [[nodiscard]] QString sentence() const;
 
+ signals:
+  /// It is in sight from now on.
+  void shown();
+
  private:
   QHBoxLayout* row_;
   QLabel* sentence_;
