@@ -237,7 +237,8 @@ class Session {
     window_.arrange({1680, 1050});
     modes->setCurrentIndex(2);
     const bool difference = take(window_.preview(), "preview-difference");
-    return small && difference;
+    window_.show_compare();
+    return take(window_, "compare-picture") && small && difference;
   }
 
   bool exchange() {

@@ -326,7 +326,7 @@ void ComparePage::show_summary() {
   const auto unbroken = [](const ArchivedRun& one) {
     return one.title().replace(one.outcome(), one.outcome().replace(' ', QChar::Nbsp)).toHtmlEscaped();
   };
-  titles_->setText(tr("<b>%1</b><br>against the baseline %2").arg(unbroken(*run), unbroken(*baseline)));
+  titles_->setText(tr("<b>%1</b><br>against baseline %2").arg(unbroken(*run), unbroken(*baseline)));
   QStringList lines{comparison_->sentence()};
   if (!comparison_->part.isEmpty()) lines.prepend(comparison_->part);
   if (const QString reason = untimed_reason(comparison_->total); !reason.isEmpty()) lines << reason;

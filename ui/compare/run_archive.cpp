@@ -2,7 +2,6 @@
 #include "ui/compare/run_archive.h"
 
 #include "ui/chain_bar/chain_diff.h"
-#include "ui/compare/route_match.h"
 #include "ui/format/format.h"
 
 #include <QStringList>
@@ -30,7 +29,6 @@ QString ArchivedRun::chain_names() const {
 QString ArchivedRun::outcome() const {
   if (!finished()) return where;
   if (request.picture || request.work == Work::all) return exact_seconds(end.seconds);
-  const CallTime time = CallIndex(trace).time();
   if (!time.known || trace.calls == 0) return RunArchive::tr("planned");
   return QStringLiteral("≈ ") + exact_seconds(time.seconds);
 }
@@ -79,6 +77,7 @@ void RunArchive::take_end(const RunEnd& end) {
   ArchivedRun run = *std::exchange(running_, std::nullopt);
   run.number = ++last_number_;
   run.trace = trace_.snapshot();
+  run.time = CallIndex(run.trace).time();
   run.ended = QDateTime::currentDateTime();
   run.end = end;
   run.where = where_it_was(run);

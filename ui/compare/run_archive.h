@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "ui/compare/route_match.h"
 #include "ui/link/settings_history.h"
 #include "ui/preview/preview_service.h"
 #include "ui/services.h"
@@ -22,6 +23,7 @@ struct ArchivedRun {
   SettingsPoint settings;      ///< as the run began with
   std::vector<QString> chain;  ///< in the order in which it was asked, the last one too
   trace::TraceSnapshot trace;
+  CallTime time;        ///< of all its calls
   MadePicture picture;  ///< no image where the run did not draw or did not finish
   QDateTime ended;
   RunEnd end;

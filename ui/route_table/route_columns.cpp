@@ -56,7 +56,7 @@ constexpr std::array<RouteColumnSpec, kRouteColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("RouteTable", "Time"),
      QT_TRANSLATE_NOOP("RouteTable",
                        "Time of all its calls. ≈: scaled from the calls that were computed. –: planned only"),
-     true, true, 80, F::time},
+     true, true, 66, F::time},
     {QT_TRANSLATE_NOOP("RouteTable", "Share"),
      QT_TRANSLATE_NOOP("RouteTable", "Share of the run's time, or of its calls when nothing was timed"), false, true,
      70, F::share},

@@ -10,6 +10,7 @@
 #include <QMenu>
 #include <QStackedWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace attn::ui {
 
@@ -68,6 +69,7 @@ void RouteList::set_run(const trace::TraceSnapshot& run) {
   const bool was_empty = model_.rowCount() == 0;
   model_.set_snapshot(run);
   if (was_empty && model_.rowCount() > 0) fit_columns(RouteModel::executed);
+  fit_time();
   if (was_empty || !view()->selectionModel()->hasSelection()) show_selection();
   show_page();
 }
@@ -133,6 +135,21 @@ void RouteList::set_errors(RouteModel::ErrorSource source) {
   // Where it is seen at once: the table may be wider than its room.
   const int behind = model_.baseline() != nullptr ? RouteModel::backend_then : RouteModel::requested;
   if (any && view()->isColumnHidden(RouteModel::error)) show_column(RouteModel::error, behind);
+}
+
+void RouteList::fit_time() {
+  // Times come while a run goes on, long after the columns were made as wide as what was there.
+  qsizetype longest = 0;
+  for (int at = 0; at < model_.rowCount(); ++at) {
+    longest = std::max(longest, model_.index(at, RouteModel::time).data().toString().size());
+  }
+  if (longest <= longest_time_) return;
+  longest_time_ = longest;
+  const QAbstractItemView& contents = *view();
+  const int wished = contents.sizeHintForColumn(RouteModel::time);
+  if (wished <= view()->columnWidth(RouteModel::time)) return;
+  view()->setColumnWidth(RouteModel::time, wished);
+  give_way();
 }
 
 void RouteList::show_changes() {

@@ -48,6 +48,7 @@ class RouteList final : public TableList {
   void show_page();
   void show_changes();
   void hide_changes();
+  void fit_time();
 
   Selection& selection_;
   RouteModel model_;
@@ -55,6 +56,7 @@ class RouteList final : public TableList {
   QStackedWidget* stack_;
   QList<int> gave_way_;  ///< columns that were hidden for those that compare
   bool can_measure_ = false;
+  qsizetype longest_time_ = 0;  ///< characters that the column of times was made wide enough for
   bool showing_ = false;  ///< the selection is being shown: what the view then says is not a person's choice
 };
 
