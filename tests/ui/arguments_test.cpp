@@ -23,6 +23,12 @@ class ArgumentsTest : public QObject {
     QVERIFY(app::parse_arguments({}, error)->screenshots.isEmpty());
     QCOMPARE(app::parse_arguments({"--settings", "config.json"}, error)->settings, QString("config.json"));
     QVERIFY(app::parse_arguments({"--help"}, error)->help);
+    const auto started = app::parse_arguments(
+        {"mine.attnscope", "--run-command", "run.start", "--fresh", "--run-command", "theme.dark"}, error);
+    QCOMPARE(started->file, QString("mine.attnscope"));
+    QCOMPARE(started->commands, (QStringList{"run.start", "theme.dark"}));
+    QVERIFY(started->fresh && !started->list_commands);
+    QVERIFY(app::parse_arguments({"--list-commands"}, error)->list_commands);
     QVERIFY(error.isEmpty());
   }
 
@@ -32,6 +38,8 @@ class ArgumentsTest : public QObject {
     QTest::newRow("unknown") << QStringList{"--fast"} << "--fast";
     QTest::newRow("no value") << QStringList{"--theme"} << "--theme";
     QTest::newRow("no file") << QStringList{"--settings"} << "--settings";
+    QTest::newRow("no command") << QStringList{"--run-command"} << "--run-command";
+    QTest::newRow("two files") << QStringList{"one.attnscope", "two.attnscope"} << "two.attnscope";
     QTest::newRow("no theme") << QStringList{"--theme", "pink"} << "pink";
     QTest::newRow("no number") << QStringList{"--scale", "big"} << "big";
     QTest::newRow("zero") << QStringList{"--scale", "0"} << "0";
