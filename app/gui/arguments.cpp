@@ -16,6 +16,8 @@ QString usage() {
       "attnscope --screenshots DIR [--theme light|dark] [--scale N]\n"
       "    Runs the main job in a window without a display and writes PNGs of it to DIR:\n"
       "    both themes at scales 1 and 2 unless one is named.\n"
+      "attnscope --record DIR [--theme light|dark]\n"
+      "    The same for the frames of a short story; ./dev recording makes one moving picture of them.\n"
       "attnscope --help | --version\n"
       "The same without a window: attnctl --help\n");
 }
@@ -48,8 +50,8 @@ std::optional<Arguments> parse_arguments(const QStringList& words, QString& erro
       arguments.file = word;
       continue;
     }
-    if (word != "--run-command" && word != "--settings" && word != "--screenshots" && word != "--theme" &&
-        word != "--scale") {
+    if (word != "--run-command" && word != "--settings" && word != "--screenshots" && word != "--record" &&
+        word != "--theme" && word != "--scale") {
       error = QStringLiteral("unknown argument %1; attnscope --help lists them").arg(word);
       return std::nullopt;
     }
@@ -64,6 +66,8 @@ std::optional<Arguments> parse_arguments(const QStringList& words, QString& erro
       arguments.settings = value;
     } else if (word == "--screenshots") {
       arguments.screenshots = value;
+    } else if (word == "--record") {
+      arguments.recording = value;
     } else if (word == "--theme") {
       if (value != "light" && value != "dark") {
         error = QStringLiteral("--theme is %1; it must be light or dark").arg(value);

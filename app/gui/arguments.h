@@ -11,6 +11,7 @@ namespace attn::app {
 struct Arguments {
   QString settings;              ///< file of any format to take the settings from
   QString screenshots;           ///< folder to write PNGs to instead of opening a window
+  QString recording;             ///< folder to write the frames of a short story to
   std::optional<QString> theme;  ///< "light" or "dark"
   std::optional<int> scale;      ///< 1 to 4
   QString file;                  ///< to open

@@ -2,6 +2,7 @@
 // attnscope: the window. Looks at the command line before it makes an application, because the scale and the platform
 // have to be known by then.
 #include "app/gui/arguments.h"
+#include "app/gui/recording.h"
 #include "app/gui/screenshots.h"
 #include "app/gui/stored_settings.h"
 #include "app/gui/window_commands.h"
@@ -74,6 +75,12 @@ int window(int argc, char** argv, const Arguments& arguments) {
   return QApplication::exec();
 }
 
+int recording(int argc, char** argv, const Arguments& arguments) {
+  if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  const QApplication application(argc, argv);
+  return attn::app::record(arguments.recording, arguments.theme.value_or("dark"));
+}
+
 int list_commands(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
   const QApplication application(argc, argv);
@@ -106,6 +113,7 @@ int main(int argc, char** argv) {
     std::printf("%s", arguments->help ? qPrintable(attn::app::usage()) : "attnscope 0.1.0\n");
     return 0;
   }
+  if (!arguments->recording.isEmpty()) return recording(argc, argv, *arguments);
   if (arguments->list_commands) return list_commands(argc, argv);
   return arguments->screenshots.isEmpty() ? window(argc, argv, *arguments) : screenshots(argc, argv, *arguments);
 }

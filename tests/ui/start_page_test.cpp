@@ -101,6 +101,16 @@ class StartPageTest : public QObject {
     QTRY_VERIFY(!b.bench->jobs().running());
   }
 
+  void an_example_right_after_another_shows_only_its_own() {
+    const BenchWindow b(*theme_);
+    QVERIFY(b.window->commands().run("example.sparse"));
+    QTRY_VERIFY(!b.bench->jobs().running());
+    QVERIFY(b.window->commands().run("example.flux"));
+    QTRY_COMPARE(b.window->selection().role().value_or(Role::none), Role::vae);
+    QVERIFY(!b.window->sweep().isVisible());
+    QCOMPARE(b.find<QTabBar>("route_tabs")->currentIndex(), 0);
+  }
+
   void a_picture_forms_after_one_click_with_the_keyboard() {
     const BenchWindow b(*theme_);
     if (!b.bench->services().pictures.missing().isEmpty()) QSKIP("the bundled model is not there");

@@ -21,6 +21,7 @@ struct Command {
   bool separated = false;            ///< a line stands before it
   QString panel_keys;                ///< keys that its panel takes while it has the focus: "F"
   std::function<QString()> why_not;  ///< a sentence while it cannot be started; may be empty
+  QString name{};                    ///< what it is called whatever it would do now; empty: as text()
 
   [[nodiscard]] QString id() const { return action->objectName(); }
   /// As it reads in a line, without the mark of a menu's letter: "Rebuild".
@@ -56,6 +57,8 @@ class CommandRegistry final : public QObject {
   void adopt(const QList<QAction*>& actions);
   /// What to say while the command last added is disabled.
   void explain(std::function<QString()> why_not) { commands_.back().why_not = std::move(why_not); }
+  /// What the command last added is called whatever it would do now: "Undo".
+  void call_it(const QString& name) { commands_.back().name = name; }
   /// Keys that a panel takes by itself, for the command last added.
   void say_panel_keys(const QString& keys) { commands_.back().panel_keys = keys; }
 

@@ -135,11 +135,12 @@ QWidget* KeySheet::make_section(const QString& title, const std::vector<const Co
   grid->addWidget(rule, 1, 0, 1, 2);
   int line = 2;
   for (const Command* command : rows) {
-    auto* what = new QLabel(command->text(), box);
+    const QString text = command->name.isEmpty() ? command->text() : command->name;
+    auto* what = new QLabel(text, box);
     what->setToolTip(command->action->toolTip());
     grid->addWidget(what, line, 0);
     grid->addWidget(new KeyCaps(command->keys(), theme, box), line, 1, Qt::AlignRight | Qt::AlignVCenter);
-    lines_ << QStringList{title, command->text(), command->keys()}.join(QStringLiteral(" | "));
+    lines_ << QStringList{title, text, command->keys()}.join(QStringLiteral(" | "));
     ++line;
   }
   return box;

@@ -98,8 +98,10 @@ void MainWindow::add_file_commands() {
 void MainWindow::add_edit_commands() {
   commands_.begin(tr("&Edit"));
   commands_.adopt(history_.undo_action());
+  commands_.call_it(tr("Undo"));
   commands_.explain([] { return tr("no setting was changed"); });
   commands_.adopt(history_.redo_action());
+  commands_.call_it(tr("Redo"));
   commands_.explain([] { return tr("nothing was undone"); });
   commands_.separate();
   selection_.serve(this);

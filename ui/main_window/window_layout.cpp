@@ -40,9 +40,11 @@ void MainWindow::arrange(QSize size) {
   const int right = std::clamp(size.width() * 9 / 40, 336, 356);
   resizeDocks({docks_[0], docks_[1]}, {left, right}, Qt::Horizontal);
   resizeDocks({docks_[2]}, {std::clamp(size.height() / 7, 104, 160)}, Qt::Vertical);
-  const bool bars = charts_->currentIndex() != kSweepTab;
-  center_->setSizes({size.height() / 4, bars ? size.height() / 2 : size.height() / 6});
-  if (!bars && size.height() > 900) center_->setSizes({size.height() / 4, size.height() / 3});
+  // Parts of what the window leaves: bars need less than tables, and in a small window three lanes need half.
+  const bool bars = charts_->currentIndex() < kSweepTab;
+  const bool small = size.height() < 900;
+  const int lists = bars ? (small ? 340 : 600) : (small ? 200 : 400);
+  center_->setSizes({300, lists});
 }
 
 void MainWindow::show_block_mask() {
@@ -85,6 +87,11 @@ void MainWindow::give_sweep_room() {
   if (sizes[0] >= readable || whole == 0) return;
   const int top = std::min(readable, whole * 2 / 3);
   center_->setSizes({top, whole - top});
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  if (charts_->currentIndex() >= kSweepTab) give_sweep_room();
 }
 
 void MainWindow::give_lists_room() {

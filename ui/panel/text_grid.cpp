@@ -7,6 +7,7 @@
 #include <QGuiApplication>
 #include <QMenu>
 #include <QPainter>
+#include <QResizeEvent>
 #include <algorithm>
 #include <utility>
 
@@ -38,8 +39,19 @@ void TextGrid::set_rows(std::vector<GridRow> rows) {
   if (rows == rows_) return;
   rows_ = std::move(rows);
   placement_.width = -1;
+  fit();
   updateGeometry();
   update();
+}
+
+/// A layout that is short of room may not take it from the text.
+void TextGrid::fit() {
+  if (width() > 0) setMinimumHeight(heightForWidth(width()));
+}
+
+void TextGrid::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (event->size().width() != event->oldSize().width()) fit();
 }
 
 QString TextGrid::text() const {
@@ -143,6 +155,7 @@ void TextGrid::contextMenuEvent(QContextMenuEvent* event) {
 void TextGrid::changeEvent(QEvent* event) {
   if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) {
     placement_.width = -1;
+    fit();
     updateGeometry();
   }
   QWidget::changeEvent(event);

@@ -49,6 +49,7 @@ class TextGrid : public QWidget {
   void paintEvent(QPaintEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
   const Theme& theme_;
 
@@ -64,6 +65,7 @@ class TextGrid : public QWidget {
     std::vector<Placed> cells;
   };
   [[nodiscard]] const Placement& placed(int width) const;
+  void fit();
   [[nodiscard]] std::vector<int> widths(int width) const;
   [[nodiscard]] QFont font_of(const GridCell& cell) const;
 

@@ -32,6 +32,7 @@ Expected<void> ExampleRunner::run(const QString& id) {
   if (example == examples().end()) return fail("there is no example " + utf8_of(id));
   const WindowParts& parts = state_.parts();
   if (parts.services.jobs.running()) return fail("a job is running; stop it before an example is opened");
+  ++number_;  // what an example before this one still meant to show is not wanted any more
   if (auto done = set(*example); !done) return done;
   waiting_ = example->show;
   parts.workload.run();
@@ -94,7 +95,9 @@ void ExampleRunner::show_when_still(Example::Show show, std::uint64_t revision, 
   // The run's last calls reach the tables a moment after it ended.
   const std::uint64_t now = state_.parts().services.trace.snapshot().revision;
   if (now != revision && looks > 0) {
-    QTimer::singleShot(kLook, this, [this, show, now, looks] { show_when_still(show, now, looks - 1); });
+    QTimer::singleShot(kLook, this, [this, show, now, looks, number = number_] {
+      if (number == number_) show_when_still(show, now, looks - 1);
+    });
     return;
   }
   select(show);

@@ -31,6 +31,7 @@ class ExampleRunner final : public QObject {
 
   WindowState& state_;
   std::optional<Example::Show> waiting_;
+  int number_ = 0;  ///< of the example that was started last
 };
 
 }  // namespace attn::ui
