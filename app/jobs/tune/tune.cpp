@@ -104,6 +104,9 @@ class Tuning {
     std::vector<Candidate> fit;
     for (const LeverVariant& variant : space_.variants) {
       if (variant.group == LeverGroup::baseline || variant.group == LeverGroup::as_set) continue;
+      // Where choices that stay leave nothing of a variant, it is the default once more, and only noise could prefer
+      // it.
+      if (change_of(as_set_, variant, 1.0, 0.0).empty()) continue;
       const LeverRow* own = result_.table.find(variant.name);
       // The same routes as another variant's: that one stands for both. Only the exact baseline has no settings.
       const bool twin = own != nullptr && own->state == LeverState::skipped && own->same_as != "baseline";
