@@ -65,6 +65,29 @@ bool any_has(const std::vector<std::string>& sentences, const std::string& part)
                      [&part](const std::string& one) { return one.find(part) != std::string::npos; });
 }
 
+/// On a machine that happens to be fast whenever the third of three variants has its turn.
+class LuckyThirdJob final : public attn::test::CountedJob {
+ public:
+  using attn::test::CountedJob::CountedJob;
+  [[nodiscard]] Expected<LeverMeasure> measure(const LeverSetup& baseline, const LeverSetup& variant,
+                                               const LeverRepeat& how) const override {
+    LeverRepeat once = how;
+    once.repeat = 1;
+    once.shortest = 0.0;
+    auto measure = attn::test::CountedJob::measure(baseline, variant, once);
+    if (!measure) return measure;
+    const double seconds = ++calls_ % 3 == 0 ? 0.5 : 1.0;
+    const auto count = static_cast<std::size_t>(how.repeat);
+    measure->seconds.assign(count, seconds);
+    measure->attention_seconds = measure->seconds;
+    measure->baseline_seconds.assign(count, 1.0);
+    return measure;
+  }
+
+ private:
+  mutable int calls_ = 0;
+};
+
 }  // namespace
 
 class TuneTest : public QObject {
@@ -171,6 +194,19 @@ class TuneTest : public QObject {
     }
   }
 
+  void where_every_choice_stays_a_lucky_clock_chooses_nothing() {
+    const auto engine = engine_on("rtx-3090");
+    QVERIFY(engine->set("sdp_options", OptionList{"Math"}).has_value());
+    const auto real = job_of("q[1,2,256,64] fp16");
+    const LuckyThirdJob job(*real);
+    TuneRequest request = request_for(*engine);
+    request.fixed.emplace("sdp_overrides");
+    request.globs = {"backend:flex", "kernels:Memory"};
+    const TuneResult result = tuned(job, *engine, request);
+    QVERIFY2(!result.changed, (result.chosen + ": " + result.reason).c_str());
+    QCOMPARE(result.chosen, std::string("as-set"));
+  }
+
   void no_choice_breaks_a_limit_data() {
     QTest::addColumn<double>("cosine");
     QTest::addColumn<double>("seconds");
@@ -225,10 +261,10 @@ class TuneTest : public QObject {
     // A job that is only within the limit the first time that a backend is measured.
     class Fickle final : public attn::test::CountedJob {
      public:
-      using CountedJob::CountedJob;
+      using attn::test::CountedJob::CountedJob;
       [[nodiscard]] Expected<LeverMeasure> measure(const LeverSetup& baseline, const LeverSetup& variant,
                                                    const LeverRepeat& how) const override {
-        auto measure = CountedJob::measure(baseline, variant, how);
+        auto measure = attn::test::CountedJob::measure(baseline, variant, how);
         if (!measure) return measure;
         const bool sage = measure->routes[0].backend == "sage";
         measure->seconds.assign(measure->seconds.size(), sage ? 0.5 : 1.0);
