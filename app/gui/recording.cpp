@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/recording.h"
 
+#include "app/gui/wait_for.h"
 #include "app/gui/workbench.h"
 #include "ui/commands/command_registry.h"
 #include "ui/main_window/main_window.h"
@@ -9,7 +10,6 @@
 #include "ui/workload_panel/workload_panel.h"
 
 #include <QApplication>
-#include <QDeadlineTimer>
 #include <QDir>
 #include <QKeyEvent>
 #include <QLineEdit>
@@ -23,17 +23,6 @@ namespace attn::app {
 
 namespace {
 
-constexpr int kPatience = 60000;
-
-bool wait_for(const std::function<bool()>& done) {
-  const QDeadlineTimer deadline(kPatience);
-  while (!done()) {
-    if (deadline.hasExpired()) return false;
-    QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 20);
-  }
-  return true;
-}
-
 class Camera {
  public:
   Camera(Workbench& bench, ui::MainWindow& window, QString folder)
@@ -41,7 +30,7 @@ class Camera {
 
   /// What the window shows now, for so many hundredths of a second.
   bool shoot(int hundredths) {
-    for (int i = 0; i < 4; ++i) QApplication::processEvents(QEventLoop::AllEvents, 20);
+    settle();
     const QString name =
         QStringLiteral("%1-%2.png").arg(++count_, 4, 10, QChar('0')).arg(hundredths, 3, 10, QChar('0'));
     if (window_.grab().save(QDir(folder_).filePath(name))) return true;

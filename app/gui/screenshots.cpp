@@ -3,6 +3,7 @@
 
 #include "app/gui/screenshots_workspace.h"
 #include "app/gui/stored_settings.h"
+#include "app/gui/wait_for.h"
 #include "app/gui/workbench.h"
 #include "core/exchange/sdnext_config.h"
 #include "ui/block_mask/block_mask_panel.h"
@@ -28,9 +29,7 @@
 
 #include <QApplication>
 #include <QComboBox>
-#include <QDeadlineTimer>
 #include <QDir>
-#include <QEventLoop>
 #include <QFile>
 #include <QLabel>
 #include <QPushButton>
@@ -45,22 +44,6 @@
 namespace attn::app {
 
 namespace {
-
-constexpr int kPatience = 120000;  // a computed run on a slow host
-
-/// Runs the event loop until `done`; false when it never was.
-bool wait_for(const std::function<bool()>& done) {
-  const QDeadlineTimer deadline(kPatience);
-  while (!done()) {
-    if (deadline.hasExpired()) return false;
-    QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);
-  }
-  return true;
-}
-
-void settle() {
-  for (int i = 0; i < 5; ++i) QApplication::processEvents(QEventLoop::AllEvents, 50);
-}
 
 /// One window and the pictures of it.
 class Session {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/screenshots_workspace.h"
 
+#include "app/gui/wait_for.h"
 #include "app/gui/workbench.h"
 #include "ui/commands/command_palette.h"
 #include "ui/commands/key_sheet.h"
@@ -11,7 +12,6 @@
 #include "ui/workspace/workspace_document.h"
 
 #include <QApplication>
-#include <QDeadlineTimer>
 #include <QDir>
 #include <QLineEdit>
 #include <QSettings>
@@ -22,17 +22,6 @@
 namespace attn::app {
 
 namespace {
-
-constexpr int kPatience = 120000;
-
-bool wait_for(const std::function<bool()>& done) {
-  const QDeadlineTimer deadline(kPatience);
-  while (!done()) {
-    if (deadline.hasExpired()) return false;
-    QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);
-  }
-  return true;
-}
 
 /// A window that keeps its workspace in a folder.
 class Opened {
@@ -64,7 +53,7 @@ class Opened {
 
 bool take_workspace_screenshots(const QString& folder, const QString& suffix, ui::Theme& theme) {
   const auto take = [&](QWidget& widget, const char* name) {
-    for (int i = 0; i < 5; ++i) QApplication::processEvents(QEventLoop::AllEvents, 50);
+    settle();
     const QString path = QDir(folder).filePath(name + suffix);
     if (!widget.grab().save(path)) {
       std::fprintf(stderr, "cannot write %s\n", qPrintable(path));

@@ -89,11 +89,6 @@ void MainWindow::give_sweep_room() {
   center_->setSizes({top, whole - top});
 }
 
-void MainWindow::resizeEvent(QResizeEvent* event) {
-  QMainWindow::resizeEvent(event);
-  if (charts_->currentIndex() >= kSweepTab) give_sweep_room();
-}
-
 void MainWindow::give_lists_room() {
   // A sentence above takes its room from both, and a list without rows for it says nothing any more.
   constexpr int kReadable = 170;
