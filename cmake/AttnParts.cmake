@@ -3,16 +3,16 @@
 # include path holds one link, <build>/include/<part>/<part>, so a wrong arrow does not compile.
 
 add_library(attn_flags INTERFACE)
-target_compile_options(attn_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
-                       -Wcast-qual -Wformat=2 -Werror)
+target_compile_options(attn_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow
+                       -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wformat=2 -Werror>)
 # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(attn_flags INTERFACE -Wno-restrict)
+  target_compile_options(attn_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 if(ATTN_SANITIZE)
   # Instrumented code hides from GCC that a std::variant was set (-Wmaybe-uninitialized, GCC bug 105562).
-  target_compile_options(attn_flags INTERFACE -fsanitize=${ATTN_SANITIZE} -fno-omit-frame-pointer
-                         -fno-sanitize-recover=all -Wno-maybe-uninitialized)
+  target_compile_options(attn_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ATTN_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all -Wno-maybe-uninitialized>)
   target_link_options(attn_flags INTERFACE -fsanitize=${ATTN_SANITIZE})
 endif()
 
