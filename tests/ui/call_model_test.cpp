@@ -3,6 +3,7 @@
 
 #include "printed.h"
 #include "ui/filter/filter_parser.h"
+#include "ui/route_table/route_changes.h"
 
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>
@@ -65,7 +66,64 @@ class CallModelTest : public QObject {
     b.model.set_calls(b.log.view());
     QCOMPARE(printed(b.model)[2],
              QString("2 | 0.0040 s | transformer | 0 | sage+sparse int8 | sdnq ≠ | sdnq | 1×8×4608×64 | 1×8×4608×64 | "
-                     "1×8×4608×64 | bf16 | causal | contiguous | 677 µs | 31.0 % | – | masked"));
+                     "1×8×4608×64 | bf16 | causal | contiguous | 677 µs | 31.0 % | – | masked |  | "));
+  }
+
+  void calls_carry_what_their_like_took_in_the_baseline() {
+    // Then: sage in step 0, 2 ms each, and nothing of the text encoder's. Now: sdnq in 1 ms, flash in 4 ms.
+    const auto call = [](std::string_view backend, Role role, int at, int millis) {
+      trace::RouteEvent event = event_of(at);
+      event.executed = event.variant = backend;
+      event.role = role;
+      event.step = 0;
+      event.query = event.key = event.value = {{1, 8, role == Role::te ? 77 : 4608, 64, 0}, 4};
+      event.nan_count = 0;
+      event.end_ns = event.begin_ns + std::int64_t{1'000'000} * millis;
+      return event;
+    };
+    trace::RouteTable then;
+    for (int i = 0; i < 4; ++i) then.add(call("sage", Role::transformer, i, 2));
+    const BaselineRoutes baseline(then.snapshot(0), "#1");
+    trace::RouteTable now;
+    Bench b;
+    const std::tuple<const char*, Role, int> calls[] = {{"sdnq", Role::transformer, 1},
+                                                        {"flash", Role::transformer, 4},
+                                                        {"sage", Role::transformer, 2},
+                                                        {"sage", Role::te, 1}};
+    for (const auto& [backend, role, millis] : calls) {
+      now.add(call(backend, role, b.made, millis));
+      b.log.add(call(backend, role, b.made++, millis));
+    }
+    b.model.set_calls(b.log.view());
+    const QList<int> columns{static_cast<int>(CallColumn::executed), static_cast<int>(CallColumn::backend_then),
+                             static_cast<int>(CallColumn::time_change)};
+    QCOMPARE(printed(b.model, columns).front(), QString("sdnq |  | "));
+    const auto match = std::make_shared<const RouteMatch>(baseline.index, CallIndex(now.snapshot(0)));
+    QSignalSpy changed(&b.model, &QAbstractItemModel::dataChanged);
+    b.model.set_changes(std::make_shared<const CallChanges>(match, now.snapshot(0), "#1"));
+    QCOMPARE(changed.size(), 1);
+    const QStringList expected{"sdnq | sage ≠ | −1.0 ms (−50 %)", "flash | sage ≠ | +2.0 ms (+100 %)",
+                               "sage | sage | ±0", "sage | new | –"};
+    QCOMPARE(printed(b.model, columns), expected);
+    const auto cell = [&](int row, CallColumn column) { return b.model.index(row, static_cast<int>(column)); };
+    QCOMPARE(cell(0, CallColumn::time_change).data(CallModel::tone_role).toInt(), -1);
+    QCOMPARE(cell(1, CallColumn::time_change).data(CallModel::tone_role).toInt(), 1);
+    QCOMPARE(cell(1, CallColumn::time_change).data(CallModel::brief_role).toString(), QString("+100 %"));
+    QVERIFY(cell(0, CallColumn::backend_then).data(CallModel::differs_role).toBool());
+    QCOMPARE(cell(0, CallColumn::backend_then).data(Qt::ToolTipRole).toString(),
+             QString("In the baseline #1 such calls went to sage and took 2.0 ms each."));
+    QCOMPARE(plain_text(b.model.at(0), CallColumn::time_change).toDouble(), -0.001);
+    // Slowest against the baseline first, what has no time last; then what is new or moved first.
+    b.model.sort(static_cast<int>(CallColumn::time_change), Qt::DescendingOrder);
+    b.settle();
+    QCOMPARE(printed(b.model, columns), (QStringList{expected[1], expected[2], expected[0], expected[3]}));
+    b.model.sort(static_cast<int>(CallColumn::backend_then), Qt::DescendingOrder);
+    b.settle();
+    QCOMPARE(printed(b.model, columns), (QStringList{expected[3], expected[0], expected[1], expected[2]}));
+    b.model.set_changes(nullptr);
+    b.model.sort(-1, Qt::AscendingOrder);
+    b.settle();
+    QCOMPARE(printed(b.model, columns).front(), QString("sdnq |  | "));
   }
 
   void calls_arrive_in_batches_as_they_were_made() {

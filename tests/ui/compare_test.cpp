@@ -140,6 +140,14 @@ class CompareTest : public QObject {
                          [](const QString& line) { return line.startsWith("sage") && line.contains("| flash ≠ |"); }),
              qPrintable(lines.join('\n')));
     for (const QString& line : lines) QVERIFY2(line.endsWith("±0"), qPrintable(line));
+    // So do the single calls.
+    b.find<QTabBar>("list_tabs")->setCurrentIndex(1);
+    const QTableView* calls = b.find<QTableView>("call_table");
+    QVERIFY(!calls->isColumnHidden(static_cast<int>(CallColumn::backend_then)));
+    const QStringList then =
+        printed(*calls->model(), {static_cast<int>(CallColumn::executed), static_cast<int>(CallColumn::backend_then)});
+    QVERIFY2(!then.filter(QRegularExpression("^sage.* \\| flash ≠$")).isEmpty(), qPrintable(then.front()));
+    b.find<QTabBar>("list_tabs")->setCurrentIndex(0);
     // The timeline's facts and the page say the same.
     QVERIFY(b.window->timeline().facts().startsWith("against #1: "));
     QVERIFY(b.text("compare_sentence").contains("1 setting differs"));
@@ -262,8 +270,18 @@ class CompareTest : public QObject {
     b.click(b.box("sdp_overrides/Sage attention"));
     QVERIFY(b.run(Work::representatives));
     const QTableView* view = b.window->routes().view();
-    QVERIFY2(view->horizontalHeader()->length() <= view->viewport()->width() + 1,
+    const auto fits = [&](const QTableView* table) {
+      return table->horizontalHeader()->length() <= table->viewport()->width() + 1;
+    };
+    QVERIFY(fits(view));
+    b.action("route.measure_error")->trigger();
+    QVERIFY(QTest::qWaitFor([&] { return !b.bench->jobs().running(); }, 60000));
+    b.window->arrange({1280, 720});
+    QVERIFY2(fits(view),
              qPrintable(QString("%1 in %2").arg(view->horizontalHeader()->length()).arg(view->viewport()->width())));
+    b.find<QTabBar>("list_tabs")->setCurrentIndex(1);
+    const QTableView* calls = b.find<QTableView>("call_table");
+    QTRY_VERIFY(fits(calls));
   }
 
   void a_route_that_a_dispatcher_serves_says_so_within_its_column() {

@@ -42,6 +42,7 @@ class FormatTest : public QObject {
     QTest::newRow("one call") << counted(1, "call") << "1 call";
     QTest::newRow("no call") << counted(0, "call") << "0 calls";
     QTest::newRow("microseconds") << seconds_text(136e-6) << "136 µs";
+    QTest::newRow("almost a millisecond") << seconds_text(0.00099999) << "1.0 ms";
     QTest::newRow("few milliseconds") << seconds_text(0.0031) << "3.1 ms";
     QTest::newRow("milliseconds") << seconds_text(0.088) << "88 ms";
     QTest::newRow("almost a second") << seconds_text(0.99996) << "1.0 s";

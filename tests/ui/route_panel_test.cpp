@@ -14,6 +14,7 @@
 #include <QMenu>
 #include <QSettings>
 #include <QTemporaryDir>
+#include <QToolButton>
 #include <QtTest>
 
 using namespace attn;
@@ -200,6 +201,73 @@ class RoutePanelTest : public QObject {
     s.panel.calls().view()->selectRow(40);
     s.panel.copy_csv();
     QVERIFY(QGuiApplication::clipboard()->text().contains("\r\n40,,vae,6,sdpa,sdnq,1x8x16384x64"));
+  }
+
+  void columns_give_way_in_a_small_window_and_come_back() {
+    Shown s;
+    RouteList& list = s.panel.routes();
+    const auto fits = [&] { return list.view()->horizontalHeader()->length() <= list.view()->viewport()->width() + 1; };
+    const auto choose = [&](TableList& of, const char* begins) {
+      QMenu columns;
+      of.fill_columns_menu(&columns);
+      for (QAction* action : columns.actions()) {
+        if (action->text().startsWith(begins)) action->toggle();
+      }
+    };
+    QVERIFY(fits());
+    const int wide = list.view()->columnWidth(RouteModel::executed);
+    s.panel.resize(634, 500);
+    QVERIFY(fits());
+    for (const int column : {RouteModel::executed, RouteModel::requested, RouteModel::role, RouteModel::query,
+                             RouteModel::calls, RouteModel::time, RouteModel::share}) {
+      QVERIFY2(!list.view()->isColumnHidden(column), spec_of(static_cast<RouteColumn>(column)).title);
+    }
+    QVERIFY(list.is_chosen(RouteModel::strides) && list.view()->isColumnHidden(RouteModel::strides));
+    QVERIFY(list.without_room().contains("Strides"));
+    QVERIFY(s.panel.findChild<QToolButton*>("columns")->text().startsWith("Columns +"));
+    // Copied all the same.
+    list.view()->selectAll();
+    list.copy_text();
+    QVERIFY(QGuiApplication::clipboard()->text().section('\n', 0, 0).contains("Strides"));
+    // Asked for, it is there, and stays.
+    choose(list, "Strides (no room)");
+    QVERIFY(!list.view()->isColumnHidden(RouteModel::strides));
+    s.panel.resize(1000, 500);
+    QVERIFY(list.without_room().isEmpty() && fits());
+    QCOMPARE(list.view()->columnWidth(RouteModel::executed), wide);
+    s.panel.show_calls(true);
+    s.panel.resize(634, 500);
+    QVERIFY(s.panel.calls().view()->horizontalHeader()->length() <= s.panel.calls().view()->viewport()->width() + 1);
+    QVERIFY(!s.panel.calls().view()->isColumnHidden(static_cast<int>(CallColumn::time)));
+  }
+
+  void a_comparison_with_errors_fits_a_small_window() {
+    Shown s;
+    s.panel.resize(634, 500);
+    RouteList& list = s.panel.routes();
+    list.set_baseline(std::make_shared<const BaselineRoutes>(s.table.snapshot(0), "#1"));
+    list.set_errors([](const trace::RouteRow&) { return std::optional(RouteModel::RouteError{0.026, {}}); });
+    QVERIFY2(list.view()->horizontalHeader()->length() <= list.view()->viewport()->width() + 1,
+             qPrintable(QString::number(list.view()->horizontalHeader()->length())));
+    // A change stands beside what changed.
+    const QHeaderView* header = list.view()->horizontalHeader();
+    QCOMPARE(header->visualIndex(RouteModel::time_change), header->visualIndex(RouteModel::time) + 1);
+    QCOMPARE(header->visualIndex(RouteModel::calls_change), header->visualIndex(RouteModel::calls) + 1);
+    QCOMPARE(header->visualIndex(RouteModel::backend_then), header->visualIndex(RouteModel::executed) + 1);
+    for (const int column : {RouteModel::executed, RouteModel::backend_then, RouteModel::error, RouteModel::role,
+                             RouteModel::query, RouteModel::calls, RouteModel::time, RouteModel::time_change}) {
+      QVERIFY2(!list.view()->isColumnHidden(column), spec_of(static_cast<RouteColumn>(column)).title);
+    }
+    // The calls compare too, and both stop when there is no baseline any more.
+    s.panel.show_calls(true);
+    QTableView* calls = s.panel.calls().view();
+    QVERIFY(!calls->isColumnHidden(static_cast<int>(CallColumn::backend_then)));
+    QVERIFY(!calls->isColumnHidden(static_cast<int>(CallColumn::time_change)));
+    QVERIFY(calls->horizontalHeader()->length() <= calls->viewport()->width() + 1);
+    QCOMPARE(calls->model()->index(4, static_cast<int>(CallColumn::backend_then)).data().toString(), QString("sdnq"));
+    list.set_baseline(nullptr);
+    QVERIFY(calls->isColumnHidden(static_cast<int>(CallColumn::backend_then)));
+    QVERIFY(list.view()->isColumnHidden(RouteModel::time_change) && list.is_chosen(RouteModel::requested));
   }
 
   void groups_columns_and_filters_are_kept() {

@@ -2,11 +2,13 @@
 #include "ui/call_list/call_columns.h"
 
 #include "ui/filter/filter_parser.h"
+#include "ui/format/change_text.h"
 #include "ui/format/format.h"
 #include "ui/route_table/route_columns.h"
 
 #include <QCoreApplication>
 #include <array>
+#include <cmath>
 
 namespace attn::ui {
 
@@ -59,6 +61,16 @@ constexpr std::array<CallColumnSpec, kCallColumnCount> kColumns{{
     {QT_TRANSLATE_NOOP("CallList", "Left dense because"),
      QT_TRANSLATE_NOOP("CallList", "Why the sparse stage, which was asked, selected nothing"), false, false, true, 150,
      std::nullopt},
+    {QT_TRANSLATE_NOOP("CallList", "Then"),
+     QT_TRANSLATE_NOOP("CallList",
+                       "Who served such calls in the baseline, in this step where it has any there. ≠ means that they "
+                       "moved; new: it has no such call"),
+     false, false, false, 72, std::nullopt},
+    {QT_TRANSLATE_NOOP("CallList", "Δ time"),
+     QT_TRANSLATE_NOOP("CallList",
+                       "Time of this call less the average of such calls in the baseline, in this step where it has "
+                       "any there. ≈: that one is scaled. –: not timed"),
+     true, false, false, 108, std::nullopt},
 }};
 
 /// The route's column that shows the same of a kind.
@@ -94,6 +106,24 @@ QString begin_text(const trace::CallRecord& call) {
   return QStringLiteral("%1 s").arg(static_cast<double>(call.begin_ns) * 1e-9, 0, 'f', 4);
 }
 
+QString then_text(const CallAt& at) {
+  if (at.changes == nullptr) return {};
+  const RouteThen& then = at.changes->then(at.kind, at.call.step);
+  if (then.calls == 0) return QCoreApplication::translate("CallList", "new");
+  return then.backends.join(", ") + (then.moved ? QStringLiteral(" ≠") : QString());
+}
+
+/// How a change of time is written: whole, or brief.
+using Written = QString (*)(double then, double now);
+
+QString change_text(const CallAt& at, Written written) {
+  if (at.changes == nullptr) return {};
+  const RouteThen& then = at.changes->then(at.kind, at.call.step);
+  if (!time_change(at.call, then)) return QStringLiteral("–");
+  const CallTime each = each_of(then);
+  return (each.scaled ? QStringLiteral("≈ ") : QString()) + written(each.seconds, static_cast<double>(at.call.seconds));
+}
+
 QString finite_text(const trace::CallRecord& call) {
   QStringList parts;
   if (call.nan_count > 0) parts << count_text(call.nan_count) + " NaN";
@@ -104,6 +134,39 @@ QString finite_text(const trace::CallRecord& call) {
 }  // namespace
 
 const CallColumnSpec& spec_of(CallColumn column) noexcept { return kColumns[static_cast<std::size_t>(column)]; }
+
+bool is_change(CallColumn column) noexcept { return column == C::backend_then || column == C::time_change; }
+
+std::optional<double> time_change(const trace::CallRecord& call, const RouteThen& then) {
+  const CallTime each = each_of(then);
+  if (!each.known || !call.timed()) return std::nullopt;
+  return static_cast<double>(call.seconds) - each.seconds;
+}
+
+int change_tone(const CallAt& at, CallColumn column) {
+  // Single calls scatter: what is within a twentieth is no news.
+  constexpr double kScatter = 0.05;
+  if (column != C::time_change || at.changes == nullptr) return 0;
+  const RouteThen& then = at.changes->then(at.kind, at.call.step);
+  const auto change = time_change(at.call, then);
+  if (!change || std::abs(*change) <= kScatter * each_of(then).seconds) return 0;
+  return *change < 0.0 ? -1 : 1;
+}
+
+QString brief_text(const CallAt& at, CallColumn column) {
+  return column == C::time_change ? change_text(at, brief_change) : QString();
+}
+
+QString change_tip(const CallAt& at) {
+  if (at.changes == nullptr) return {};
+  const auto said = [](const char* text) { return QCoreApplication::translate("CallList", text); };
+  const RouteThen& then = at.changes->then(at.kind, at.call.step);
+  if (then.calls == 0) return said("The baseline %1 has no such call.").arg(at.changes->name());
+  const QString served =
+      said("In the baseline %1 such calls went to %2").arg(at.changes->name(), then.backends.join(", "));
+  const CallTime each = each_of(then);
+  return each.known ? said("%1 and took %2 each.").arg(served, seconds_text(each.seconds)) : served + '.';
+}
 
 QString cell_text(const CallAt& at, CallColumn column) {
   if (const auto same = route_column(column)) return cell_text(at.kind.route, *same, {});
@@ -122,6 +185,10 @@ QString cell_text(const CallAt& at, CallColumn column) {
       return finite_text(at.call);
     case C::reason:
       return text_of(at.kind.stage_reason);
+    case C::backend_then:
+      return then_text(at);
+    case C::time_change:
+      return change_text(at, seconds_and_relative);
     default:
       return {};
   }
@@ -141,6 +208,13 @@ QString plain_text(const CallAt& at, CallColumn column) {
       return QString::number(static_cast<qint64>(at.call.nan_count) + at.call.inf_count);
     case C::requested:
       return text_of(at.kind.route.requested);
+    case C::backend_then:
+      return at.changes == nullptr ? QString() : at.changes->then(at.kind, at.call.step).backends.join(' ');
+    case C::time_change: {
+      const auto change =
+          at.changes == nullptr ? std::nullopt : time_change(at.call, at.changes->then(at.kind, at.call.step));
+      return change ? QString::number(*change, 'g', 7) : QString();
+    }
     default:
       return cell_text(at, column).replace(QChar(0x00D7), 'x');
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trace/calls/call_log.h"
+#include "ui/compare/call_changes.h"
 #include "ui/filter/filter_field.h"
 
 #include <QString>
@@ -29,8 +30,11 @@ enum class CallColumn : std::uint8_t {
   kept,
   finite,
   reason,
+  // Against a baseline; empty without one.
+  backend_then,
+  time_change,
 };
-inline constexpr int kCallColumnCount = 17;
+inline constexpr int kCallColumnCount = 19;
 
 struct CallColumnSpec {
   const char* title;
@@ -43,12 +47,24 @@ struct CallColumnSpec {
 };
 [[nodiscard]] const CallColumnSpec& spec_of(CallColumn column) noexcept;
 
-/// A call's number, record and kind.
+[[nodiscard]] bool is_change(CallColumn column) noexcept;
+
+/// A call's number, record and kind, and what its like was in a baseline.
 struct CallAt {
   std::size_t index = 0;
   const trace::CallRecord& call;
   const trace::CallKind& kind;
+  const CallChanges* changes = nullptr;
 };
+
+/// Seconds now less seconds of such a call in the baseline, on average; nullopt where one of them has no time.
+[[nodiscard]] std::optional<double> time_change(const trace::CallRecord& call, const RouteThen& then);
+/// -1 faster, 1 slower, 0 neither or not known.
+[[nodiscard]] int change_tone(const CallAt& at, CallColumn column);
+/// A change for a narrow cell; empty where it cannot be shorter.
+[[nodiscard]] QString brief_text(const CallAt& at, CallColumn column);
+/// A sentence about where such calls went in the baseline; empty without one.
+[[nodiscard]] QString change_tip(const CallAt& at);
 
 /// As it is shown.
 [[nodiscard]] QString cell_text(const CallAt& at, CallColumn column);

@@ -11,6 +11,12 @@
 
 namespace attn::ui {
 
+namespace {
+
+constexpr int number(CallColumn column) { return static_cast<int>(column); }
+
+}  // namespace
+
 CallList::CallList(Selection& selection, const Theme& theme, QWidget* parent)
     : TableList("call_table", parent), selection_(selection) {
   std::vector<ListColumn> columns;
@@ -19,12 +25,24 @@ CallList::CallList(Selection& selection, const Theme& theme, QWidget* parent)
     columns.push_back({spec.shown, spec.least});
   }
   view()->setAccessibleName(tr("Calls"));
-  const auto number = [](CallColumn column) { return static_cast<int>(column); };
   const RouteDelegate::Columns painted{number(CallColumn::executed),
                                        number(CallColumn::requested),
                                        -1,
-                                       {number(CallColumn::query), number(CallColumn::key), number(CallColumn::value)}};
+                                       {number(CallColumn::query), number(CallColumn::key), number(CallColumn::value)},
+                                       number(CallColumn::backend_then),
+                                       number(CallColumn::time_change)};
   use(&model_, new RouteDelegate(theme, painted, view()), std::move(columns));
+  set_giving({{number(CallColumn::dtype), 0},
+              {number(CallColumn::executed), 120},
+              {number(CallColumn::value), 0},
+              {number(CallColumn::mask), 0},
+              {number(CallColumn::begin), 0},
+              {number(CallColumn::key), 0},
+              {number(CallColumn::time_change), 70},
+              {number(CallColumn::kept), 0},
+              {number(CallColumn::executed), 100},
+              {number(CallColumn::requested), 0},
+              {number(CallColumn::number), 52}});
   stack_ = new QStackedWidget(this);
   stack_->addWidget(new EmptyState(
       tr("No calls yet"), tr("Press Run: every single attention call stands here, with its step and time."), stack_));
@@ -56,7 +74,7 @@ void CallList::set_calls(const trace::CallView& calls) {
   const bool was_empty = model_.rowCount() == 0;
   const bool follows = !was_empty && at_end() && !model_.is_sorted();
   model_.set_calls(calls);
-  if (was_empty && model_.rowCount() > 0) fit_columns(static_cast<int>(CallColumn::executed));
+  if (was_empty && model_.rowCount() > 0) fit_columns();
   if (follows) view()->scrollToBottom();
   show_page();
 }
@@ -64,6 +82,38 @@ void CallList::set_calls(const trace::CallView& calls) {
 void CallList::set_filter(const Filter& filter) {
   model_.set_filter(filter);
   emit facts_changed();
+}
+
+void CallList::set_changes(std::shared_ptr<const CallChanges> changes) {
+  const bool compares = changes != nullptr;
+  model_.set_changes(std::move(changes));
+  if (compares == compares_) return;
+  compares_ = compares;
+  compares ? show_changes() : hide_changes();
+}
+
+void CallList::show_changes() {
+  show_column(number(CallColumn::backend_then), number(CallColumn::executed));
+  show_column(number(CallColumn::time_change), number(CallColumn::time));
+}
+
+void CallList::hide_changes() {
+  hide_column(number(CallColumn::backend_then));
+  hide_column(number(CallColumn::time_change));
+}
+
+bool CallList::offers(int column) const { return compares_ || !is_change(static_cast<CallColumn>(column)); }
+
+void CallList::reset_columns() {
+  TableList::reset_columns();
+  if (compares_) show_changes();
+}
+
+void CallList::save(QSettings& settings) {
+  // The next start begins without a baseline.
+  if (compares_) hide_changes();
+  TableList::save(settings);
+  if (compares_) show_changes();
 }
 
 void CallList::find(const Filter& filter, bool backwards) {
@@ -100,7 +150,7 @@ void CallList::keep_place() {
 void CallList::restore_place() {
   const bool was_empty = top_ < 0;
   const int top = was_empty ? -1 : model_.row_of(static_cast<std::size_t>(top_));
-  if (was_empty && model_.rowCount() > 0) fit_columns(static_cast<int>(CallColumn::executed));
+  if (was_empty && model_.rowCount() > 0) fit_columns();
   show_selection();
   if (top >= 0 && !model_.is_sorted()) view()->scrollTo(model_.index(top, 0), QAbstractItemView::PositionAtTop);
   show_page();

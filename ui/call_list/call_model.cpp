@@ -85,6 +85,14 @@ void CallModel::set_filter(const Filter& filter) {
   ask();
 }
 
+void CallModel::set_changes(std::shared_ptr<const CallChanges> changes) {
+  if (changes == query_.changes) return;
+  query_.changes = std::move(changes);
+  if (query_.column && is_change(*query_.column) && !busy_ && !again_.isActive()) again_.start(kAgainMs);
+  if (rowCount() == 0) return;
+  emit dataChanged(index(0, static_cast<int>(CallColumn::backend_then)), index(rowCount() - 1, kCallColumnCount - 1));
+}
+
 void CallModel::sort(int column, Qt::SortOrder order) {
   const std::optional<CallColumn> wanted =
       column < 0 || column >= kCallColumnCount ? std::nullopt : std::optional(static_cast<CallColumn>(column));
@@ -166,7 +174,7 @@ int CallModel::row_of(std::size_t call) const {
 CallAt CallModel::at(int row) const {
   const std::size_t index = call_at(row);
   const trace::CallRecord& call = calls_[index];
-  return {index, call, calls_.kind_of(call)};
+  return {index, call, calls_.kind_of(call), query_.changes.get()};
 }
 
 int CallModel::rowCount(const QModelIndex& parent) const {
@@ -186,6 +194,7 @@ QVariant CallModel::data(const QModelIndex& index, int role) const {
     case Qt::TextAlignmentRole:
       return QVariant::fromValue((spec_of(column).number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole:
+      if (is_change(column)) return change_tip(asked);
       return column == CallColumn::requested && is_fallback(route)
                  ? tr("Asked for %1, served by %2. Select the row to see why.")
                        .arg(text_of(route.requested), text_of(route.executed))
@@ -195,7 +204,14 @@ QVariant CallModel::data(const QModelIndex& index, int role) const {
     case variant_role:
       return variant_text(route);
     case differs_role:
+      if (column == CallColumn::backend_then) {
+        return asked.changes != nullptr && asked.changes->then(asked.kind, asked.call.step).moved;
+      }
       return is_fallback(route);
+    case brief_role:
+      return brief_text(asked, column);
+    case tone_role:
+      return change_tone(asked, column);
     case bypassed_role:
       return route.id.bypassed;
     case bad_role:

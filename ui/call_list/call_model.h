@@ -29,6 +29,8 @@ class CallModel final : public QAbstractTableModel, public CellRoles {
 
   void set_calls(const trace::CallView& calls);
   void set_filter(const Filter& filter);
+  /// What the last columns compare with; null: nothing.
+  void set_changes(std::shared_ptr<const CallChanges> changes);
   /// What a view calls for a click on a header; -1: as they were made.
   void sort(int column, Qt::SortOrder order) override;
   /// Looks for a row from `row` on; found() answers.

@@ -60,6 +60,25 @@ double key_of(const trace::CallRecord& call, CallColumn column, bool descending)
   }
 }
 
+/// Keys of the columns that compare: what is new or moved first when descending; the change of time.
+class ChangeKeys {
+ public:
+  ChangeKeys(const trace::CallView& calls, const CallQuery& query) : changes_(*query.changes), query_(query) {
+    for (std::size_t i = 0; i < calls.kinds(); ++i) routes_.push_back(changes_.route_of(calls.kind(i)));
+  }
+  [[nodiscard]] double operator()(const trace::CallRecord& call) const {
+    const RouteThen& then = changes_.then(routes_[call.kind], call.step);
+    if (query_.column == CallColumn::backend_then) return then.calls == 0 ? 2.0 : (then.moved ? 1.0 : 0.0);
+    constexpr double kLast = std::numeric_limits<double>::infinity();
+    return time_change(call, then).value_or(query_.descending ? -kLast : kLast);
+  }
+
+ private:
+  const CallChanges& changes_;
+  const CallQuery& query_;
+  std::vector<std::size_t> routes_;
+};
+
 struct Keyed {
   double key;
   std::uint32_t index;
@@ -97,10 +116,14 @@ std::vector<std::uint32_t> ordered_calls(const trace::CallView& calls, const Cal
   }
   const bool of_kind = spec_of(*query.column).of_kind;
   const std::vector<double> keys = of_kind ? kind_keys(calls, *query.column) : std::vector<double>();
+  std::optional<ChangeKeys> changes;
+  if (is_change(*query.column) && query.changes) changes.emplace(calls, query);
   std::vector<Keyed> keyed(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const trace::CallRecord& call = calls[order[i]];
-    const double key = of_kind ? keys[call.kind] : key_of(call, *query.column, query.descending);
+    const double key = changes   ? (*changes)(call)
+                       : of_kind ? keys[call.kind]
+                                 : key_of(call, *query.column, query.descending);
     keyed[i] = {query.descending ? -key : key, order[i]};
   }
   if (stop) return order;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct CallQuery {
   Filter filter;
   std::optional<CallColumn> column;  ///< nullopt: as they were made
   bool descending = false;
+  std::shared_ptr<const CallChanges> changes;  ///< for the columns of a comparison
 
   /// Every call, as they were made.
   [[nodiscard]] bool is_plain() const noexcept { return filter.is_empty() && !column; }

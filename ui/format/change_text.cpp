@@ -53,4 +53,10 @@ QString seconds_and_relative(double then, double now) {
   return relative.isEmpty() || change == kSame ? change : QStringLiteral("%1 (%2)").arg(change, relative);
 }
 
+QString brief_change(double then, double now) {
+  const QString change = seconds_change(then, now);
+  const QString relative = relative_change(then, now);
+  return relative.isEmpty() || change == kSame ? change : relative;
+}
+
 }  // namespace attn::ui

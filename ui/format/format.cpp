@@ -44,7 +44,7 @@ QString counted(qint64 count, const QString& noun) {
 
 QString seconds_text(double seconds) {
   if (seconds <= 0.0) return QStringLiteral("0 s");
-  if (seconds < 1e-3) return QStringLiteral("%1 µs").arg(std::max(1.0, seconds * 1e6), 0, 'f', 0);
+  if (seconds < 0.9995e-3) return QStringLiteral("%1 µs").arg(std::max(1.0, seconds * 1e6), 0, 'f', 0);
   if (seconds < 0.9995) return QStringLiteral("%1 ms").arg(seconds * 1e3, 0, 'f', seconds < 0.00995 ? 1 : 0);
   if (seconds < 99.95) return QStringLiteral("%1 s").arg(seconds, 0, 'f', 1);
   const auto whole = static_cast<qint64>(std::llround(seconds));

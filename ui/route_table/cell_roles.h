@@ -16,6 +16,7 @@ struct CellRoles {
     header_role,               ///< any: true for the row of a group
     bad_role,                  ///< executed: true when an output was not finite
     bypassed_role,             ///< executed: true when a dispatcher served and the chain was not asked
+    brief_role,                ///< a change, said shorter, for where the whole has no room
     tone_role,                 ///< of a change: -1 better, 1 worse, 0 neither
   };
 };

@@ -45,6 +45,13 @@ bool is_change(RouteColumn column) noexcept {
          column == C::share_change;
 }
 
+QString brief_text(const RouteChange& change, RouteColumn column) {
+  if (column != C::time_change || !timed(change)) return {};
+  const CallTime now = time_now(change.now);
+  return (now.scaled || change.then.time.scaled ? QStringLiteral("≈ ") : QString()) +
+         brief_change(change.then.time.seconds, now.seconds);
+}
+
 QString change_text(const RouteChange& change, RouteColumn column, bool group) {
   const bool is_new = change.then.calls == 0;
   switch (column) {

@@ -27,6 +27,8 @@ struct RouteChange {
 [[nodiscard]] bool is_change(RouteColumn column) noexcept;
 /// As it is shown; for a group's row only the sums.
 [[nodiscard]] QString change_text(const RouteChange& change, RouteColumn column, bool group);
+/// The same for a narrow cell; empty where it cannot be shorter.
+[[nodiscard]] QString brief_text(const RouteChange& change, RouteColumn column);
 /// Plain numbers, for sorting and for CSV; invalid where there is none.
 [[nodiscard]] QVariant change_value(const RouteChange& change, RouteColumn column);
 /// -1 better, 1 worse, 0 neither or not to be judged.

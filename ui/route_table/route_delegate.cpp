@@ -36,14 +36,8 @@ void RouteDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   // second: what the sheet says of a cell is painted here.
   const int column = index.column();
   const bool group = index.data(CellRoles::header_role).toBool();
-  if (option.state.testFlag(QStyle::State_Selected)) {
-    painter->fillRect(option.rect, theme_[Ink::selection]);
-  } else if (group) {
-    painter->fillRect(option.rect, theme_[Ink::raised]);
-  }
   painter->save();
-  painter->setPen(theme_[Ink::raised]);
-  painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());
+  paint_ground(*painter, option.rect, option.state.testFlag(QStyle::State_Selected), group);
   const QRect box = option.rect.adjusted(kPad, 0, -kPad, 0);
   const bool shapes = column == columns_.executed || column == columns_.share;
   if (shapes) painter->setRenderHint(QPainter::Antialiasing);
@@ -59,8 +53,14 @@ void RouteDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   painter->restore();
 }
 
+void RouteDelegate::paint_ground(QPainter& painter, const QRect& cell, bool selected, bool group) const {
+  if (selected || group) painter.fillRect(cell, theme_[selected ? Ink::selection : Ink::raised]);
+  painter.setPen(theme_[Ink::raised]);
+  painter.drawLine(cell.bottomLeft(), cell.bottomRight());
+}
+
 void RouteDelegate::paint_text(QPainter& painter, const QRect& box, const QModelIndex& index, bool group) const {
-  const QString text = index.data().toString();
+  QString text = index.data().toString();
   if (text.isEmpty()) return;
   QFont font = columns_.shapes.contains(index.column()) ? theme_.fixed_font() : theme_.text_font();
   if (group) font = strong(font);
@@ -73,7 +73,11 @@ void RouteDelegate::paint_text(QPainter& painter, const QRect& box, const QModel
   painter.setPen(theme_[ink]);
   const auto alignment = Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt());
   const QFontMetrics metrics = painter.fontMetrics();
-  const bool fits = metrics.horizontalAdvance(text) <= box.width();
+  bool fits = metrics.horizontalAdvance(text) <= box.width();
+  if (const QString brief = fits ? QString() : index.data(CellRoles::brief_role).toString(); !brief.isEmpty()) {
+    text = brief;
+    fits = metrics.horizontalAdvance(text) <= box.width();
+  }
   painter.drawText(box, static_cast<int>(alignment) | Qt::TextSingleLine,
                    fits ? text : metrics.elidedText(text, Qt::ElideRight, box.width()));
 }

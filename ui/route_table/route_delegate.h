@@ -29,6 +29,8 @@ class RouteDelegate final : public QStyledItemDelegate {
       : QStyledItemDelegate(parent), theme_(theme), columns_(std::move(columns)) {}
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+  /// What is under a row's cells, and right of its last one.
+  void paint_ground(QPainter& painter, const QRect& cell, bool selected, bool group) const;
   [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
  protected:

@@ -28,6 +28,7 @@ RouteList::RouteList(Selection& selection, const Theme& theme, QWidget* parent)
       RouteModel::share,        {RouteModel::query, RouteModel::key, RouteModel::value},
       RouteModel::backend_then, RouteModel::time_change};
   use(&filter_, new RouteDelegate(theme, painted, view()), std::move(columns));
+  set_giving(giving(false));
   stack_ = new QStackedWidget(this);
   stack_->addWidget(new EmptyState(tr("No routes yet"),
                                    tr("Choose a model and press Run: every attention call of one generation is routed, "
@@ -43,6 +44,22 @@ RouteList::RouteList(Selection& selection, const Theme& theme, QWidget* parent)
   connect(&selection_, &Selection::changed, this, [this](const QObject* origin) {
     if (origin != this) show_selection();
   });
+}
+
+std::vector<GivesWay> RouteList::giving(bool compares) {
+  // What the decision record says too goes first; what a route is, and what it costs, stays.
+  std::vector<GivesWay> giving{{RouteModel::strides, 0}, {RouteModel::dtype, 0}, {RouteModel::executed, 140},
+                               {RouteModel::value, 0},   {RouteModel::mask, 0},  {RouteModel::steps, 0}};
+  // With a baseline, who served then says more than who was asked.
+  if (compares) giving.push_back({RouteModel::requested, 0});
+  giving.insert(giving.end(), {{RouteModel::key, 0},
+                               {RouteModel::time_change, 70},
+                               {RouteModel::executed, 116},
+                               {RouteModel::share_change, 0},
+                               {RouteModel::calls_change, 0},
+                               {RouteModel::time, 64},
+                               {RouteModel::share, 0}});
+  return giving;
 }
 
 void RouteList::choose(const QModelIndex& current) {
@@ -68,7 +85,7 @@ void RouteList::choose(const QModelIndex& current) {
 void RouteList::set_run(const trace::TraceSnapshot& run) {
   const bool was_empty = model_.rowCount() == 0;
   model_.set_snapshot(run);
-  if (was_empty && model_.rowCount() > 0) fit_columns(RouteModel::executed);
+  if (was_empty && model_.rowCount() > 0) fit_columns();
   fit_time();
   if (was_empty || !view()->selectionModel()->hasSelection()) show_selection();
   show_page();
@@ -134,7 +151,7 @@ void RouteList::set_errors(RouteModel::ErrorSource source) {
   for (int at = 0; at < model_.rowCount(); ++at) any = any || model_.row(at).error;
   // Where it is seen at once: the table may be wider than its room.
   const int behind = model_.baseline() != nullptr ? RouteModel::backend_then : RouteModel::requested;
-  if (any && view()->isColumnHidden(RouteModel::error)) show_column(RouteModel::error, behind);
+  if (any && !is_chosen(RouteModel::error)) show_column(RouteModel::error, behind);
 }
 
 void RouteList::fit_time() {
@@ -146,40 +163,29 @@ void RouteList::fit_time() {
   if (longest <= longest_time_) return;
   longest_time_ = longest;
   const QAbstractItemView& contents = *view();
-  const int wished = contents.sizeHintForColumn(RouteModel::time);
-  if (wished <= view()->columnWidth(RouteModel::time)) return;
-  view()->setColumnWidth(RouteModel::time, wished);
-  give_way();
+  widen(RouteModel::time, contents.sizeHintForColumn(RouteModel::time));
 }
 
 void RouteList::show_changes() {
-  for (const int column :
-       {RouteModel::requested, RouteModel::steps, RouteModel::dtype, RouteModel::mask, RouteModel::strides}) {
-    if (view()->isColumnHidden(column)) continue;
-    gave_way_ << column;
-    view()->setColumnHidden(column, true);
-  }
+  set_giving(giving(true));
   show_column(RouteModel::backend_then, RouteModel::executed);
   show_column(RouteModel::calls_change, RouteModel::calls);
   show_column(RouteModel::time_change, RouteModel::time);
-  show_column(RouteModel::share_change, RouteModel::share);
+  show_column(RouteModel::share_change, RouteModel::time_change);
   // Both are as wide as what will stand there, not only as what stands there now: runs are to come.
   for (const auto& [column, text] :
        {std::pair{RouteModel::time, "≈ 00 min 00 s"}, std::pair{RouteModel::time_change, "≈ −000 ms (−00 %)"}}) {
     constexpr int kPadding = 14;
-    const int wished = view()->fontMetrics().horizontalAdvance(QString::fromUtf8(text)) + kPadding;
-    view()->setColumnWidth(column, std::max(view()->columnWidth(column), wished));
+    widen(column, view()->fontMetrics().horizontalAdvance(QString::fromUtf8(text)) + kPadding);
   }
-  give_way();
 }
 
 void RouteList::hide_changes() {
   for (const int column :
        {RouteModel::backend_then, RouteModel::calls_change, RouteModel::time_change, RouteModel::share_change}) {
-    view()->setColumnHidden(column, true);
+    hide_column(column);
   }
-  for (const int column : gave_way_) view()->setColumnHidden(column, false);
-  gave_way_.clear();
+  set_giving(giving(false));
 }
 
 bool RouteList::offers(int column) const {
@@ -188,7 +194,6 @@ bool RouteList::offers(int column) const {
 
 void RouteList::reset_columns() {
   TableList::reset_columns();
-  gave_way_.clear();
   if (model_.baseline() != nullptr) show_changes();
 }
 

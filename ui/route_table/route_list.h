@@ -20,7 +20,7 @@ class RouteList final : public TableList {
   void set_run(const trace::TraceSnapshot& run);
   void set_filter(const Filter& filter);
   void set_grouping(Grouping grouping);
-  /// Shows the columns that compare with a run, in the room of some that matter less then; null: hides them again.
+  /// Shows the columns that compare with a run; null: hides them again.
   void set_baseline(std::shared_ptr<const BaselineRoutes> baseline);
   void set_errors(RouteModel::ErrorSource source);
   void find(const Filter& filter, bool backwards) override;
@@ -49,15 +49,15 @@ class RouteList final : public TableList {
   void show_changes();
   void hide_changes();
   void fit_time();
+  [[nodiscard]] static std::vector<GivesWay> giving(bool compares);
 
   Selection& selection_;
   RouteModel model_;
   RouteFilter filter_;
   QStackedWidget* stack_;
-  QList<int> gave_way_;  ///< columns that were hidden for those that compare
   bool can_measure_ = false;
   qsizetype longest_time_ = 0;  ///< characters that the column of times was made wide enough for
-  bool showing_ = false;  ///< the selection is being shown: what the view then says is not a person's choice
+  bool showing_ = false;        ///< the selection is being shown: what the view then says is not a person's choice
 };
 
 }  // namespace attn::ui

@@ -60,7 +60,7 @@ std::vector<RouteModel::Row> RouteModel::rows_of(const trace::TraceSnapshot& sna
   if (grouping_ != Grouping::step) {
     rows.reserve(snapshot.routes.size());
     for (std::size_t i = 0; i < snapshot.routes.size(); ++i) {
-      rows.push_back({snapshot.routes[i], 0, false, {}, match_.then(i)});
+      rows.push_back({snapshot.routes[i], 0, false, {}, match_->then(i)});
     }
   } else {
     rows.reserve(snapshot.steps.size());
@@ -71,7 +71,7 @@ std::vector<RouteModel::Row> RouteModel::rows_of(const trace::TraceSnapshot& sna
       route.computed_calls = step.computed_calls;
       route.seconds = step.seconds;
       route.density = step.density;
-      rows.push_back({std::move(route), 0, false, {}, match_.then(step.route, step.step)});
+      rows.push_back({std::move(route), 0, false, {}, match_->then(step.route, step.step)});
     }
   }
   if (errors_) {
@@ -122,12 +122,16 @@ void RouteModel::set_snapshot(const trace::TraceSnapshot& snapshot) {
 }
 
 void RouteModel::match() {
-  match_ = {};
+  match_ = std::make_shared<const RouteMatch>();
   against_ = {};
   if (!baseline_) return;
   const CallIndex run(snapshot_);
-  match_ = RouteMatch(baseline_->index, run);
-  against_ = RunAgainst(match_, baseline_->index, run);
+  match_ = std::make_shared<const RouteMatch>(baseline_->index, run);
+  against_ = RunAgainst(*match_, baseline_->index, run);
+}
+
+std::shared_ptr<const CallChanges> RouteModel::call_changes() const {
+  return baseline_ ? std::make_shared<const CallChanges>(match_, snapshot_, baseline_->name) : nullptr;
 }
 
 void RouteModel::refresh() {
@@ -301,7 +305,11 @@ QVariant RouteModel::change_data(const Row& asked, RouteColumn column, int role_
     case Qt::DisplayRole:
       return change_text(change, column, asked.header);
     case Qt::ToolTipRole:
-      return asked.header ? QVariant() : change_tip(change);
+      if (asked.header) return {};
+      return column == time_change ? change_text(change, column, false) + '\n' + change_tip(change)
+                                   : change_tip(change);
+    case brief_role:
+      return brief_text(change, column);
     case sort_role:
       return change_value(change, column);
     case differs_role:

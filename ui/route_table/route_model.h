@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "ui/compare/call_changes.h"
 #include "ui/filter/filter.h"
 #include "ui/route_table/cell_roles.h"
 #include "ui/route_table/route_changes.h"
@@ -35,6 +36,8 @@ class RouteModel final : public QAbstractTableModel, public CellRoles, public Ro
   [[nodiscard]] const BaselineRoutes* baseline() const noexcept { return baseline_.get(); }
   /// The whole run against the baseline; zeros without one.
   [[nodiscard]] const RunAgainst& against() const noexcept { return against_; }
+  /// The same for single calls, as they are matched now; null without a baseline.
+  [[nodiscard]] std::shared_ptr<const CallChanges> call_changes() const;
   /// Where measured errors come from: asked for each route, now and at each call of this.
   struct RouteError {
     double relative_l1 = 0.0;
@@ -97,7 +100,7 @@ class RouteModel final : public QAbstractTableModel, public CellRoles, public Ro
   Grouping grouping_ = Grouping::none;
   RouteTotals totals_;
   std::shared_ptr<const BaselineRoutes> baseline_;
-  RouteMatch match_;
+  std::shared_ptr<const RouteMatch> match_ = std::make_shared<const RouteMatch>();
   RunAgainst against_;
   ErrorSource errors_;
 };

@@ -46,20 +46,30 @@ RoutePanel::RoutePanel(Selection& selection, const Theme& theme, QWidget* parent
   connect(tabs_, &QTabBar::currentChanged, this, [this](int tab) {
     pages_->setCurrentIndex(tab);
     grouping_->setVisible(tab == 0);
-    if (tab == 1) calls_->set_calls(newest_calls_);
+    if (tab == 1) {
+      calls_->set_changes(routes_->model().call_changes());
+      calls_->set_calls(newest_calls_);
+    }
     find_->say({});
+    show_room();
     show_facts();
   });
   connect(calls_, &CallList::facts_changed, this, &RoutePanel::show_facts);
-  connect(routes_, &RouteList::facts_changed, this, &RoutePanel::show_facts);
+  connect(routes_, &RouteList::facts_changed, this, [this] {
+    // Another baseline, or none any more.
+    if (tabs_->currentIndex() == 1) calls_->set_changes(routes_->model().call_changes());
+    show_facts();
+  });
   for (TableList* list : {static_cast<TableList*>(routes_), static_cast<TableList*>(calls_)}) {
     connect(list, &TableList::filter_wanted, line_, &FilterLine::add_term);
     connect(list, &TableList::found, find_, &FindBar::say);
+    connect(list, &TableList::room_changed, this, &RoutePanel::show_room);
   }
   connect(find_, &FindBar::wanted, this,
           [this](const Filter& filter, bool backwards) { front().find(filter, backwards); });
   connect(find_, &FindBar::closed, this, [this] { front().view()->setFocus(Qt::OtherFocusReason); });
   make_actions();
+  show_room();
   show_facts();
 }
 
@@ -87,26 +97,24 @@ QWidget* RoutePanel::make_line(const Theme& theme) {
     routes_->set_grouping(static_cast<Grouping>(choice));
     show_facts();
   });
-  auto* columns = new QToolButton(box);
-  columns->setObjectName("columns");
-  columns->setText(tr("Columns"));
-  columns->setToolTip(tr("Which columns are shown"));
-  columns->setPopupMode(QToolButton::InstantPopup);
-  columns->setFocusPolicy(Qt::TabFocus);
-  columns->setMenu(new QMenu(columns));
-  set_look(columns, "button");
-  connect(columns->menu(), &QMenu::aboutToShow, this, [this, columns] {
-    columns->menu()->clear();
-    front().fill_columns_menu(columns->menu());
+  columns_ = new QToolButton(box);
+  columns_->setObjectName("columns");
+  columns_->setPopupMode(QToolButton::InstantPopup);
+  columns_->setFocusPolicy(Qt::TabFocus);
+  columns_->setMenu(new QMenu(columns_));
+  set_look(columns_, "button");
+  connect(columns_->menu(), &QMenu::aboutToShow, this, [this] {
+    columns_->menu()->clear();
+    front().fill_columns_menu(columns_->menu());
   });
   row->addWidget(line_, 1);
   for (QWidget* widget :
-       {static_cast<QWidget*>(grouping_), static_cast<QWidget*>(saved_), static_cast<QWidget*>(columns)}) {
+       {static_cast<QWidget*>(grouping_), static_cast<QWidget*>(saved_), static_cast<QWidget*>(columns_)}) {
     row->addWidget(widget, 0, Qt::AlignTop);
     widget->setFixedHeight(line_->field().sizeHint().height());
   }
-  for (QToolButton* button : {static_cast<QToolButton*>(saved_), columns}) {
-    button->setText(button->text() + QStringLiteral(" ▾"));
+  saved_->setText(saved_->text() + QStringLiteral(" ▾"));
+  for (QToolButton* button : {static_cast<QToolButton*>(saved_), columns_}) {
     button->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; width: 0; }"));
   }
   rows->addLayout(row);
@@ -131,6 +139,13 @@ void RoutePanel::make_actions() {
   add("routes.copy_csv", tr("Copy rows as CS&V"), {}, [this] { copy_csv(); });
 }
 
+void RoutePanel::show_room() {
+  const QStringList hidden = front().without_room();
+  columns_->setText(hidden.isEmpty() ? tr("Columns ▾") : tr("Columns +%1 ▾").arg(hidden.size()));
+  columns_->setToolTip(hidden.isEmpty() ? tr("Which columns are shown")
+                                        : tr("Which columns are shown. No room for %1").arg(hidden.join(", ")));
+}
+
 TableList& RoutePanel::front() const {
   return tabs_->currentIndex() == 0 ? static_cast<TableList&>(*routes_) : static_cast<TableList&>(*calls_);
 }
@@ -145,7 +160,9 @@ void RoutePanel::set_run(const trace::TraceSnapshot& run) {
 void RoutePanel::set_calls(const trace::CallView& calls) {
   newest_calls_ = calls;
   // A list that nobody sees takes its calls when it is shown.
-  if (tabs_->currentIndex() == 1) calls_->set_calls(calls);
+  if (tabs_->currentIndex() != 1) return;
+  if (routes_->model().baseline() != nullptr) calls_->set_changes(routes_->model().call_changes());
+  calls_->set_calls(calls);
 }
 
 void RoutePanel::show_calls(bool calls) { tabs_->setCurrentIndex(calls ? 1 : 0); }

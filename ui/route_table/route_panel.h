@@ -12,6 +12,7 @@ class QComboBox;
 class QSettings;
 class QStackedWidget;
 class QTabBar;
+class QToolButton;
 
 namespace attn::ui {
 
@@ -47,6 +48,7 @@ class RoutePanel final : public QWidget {
   QWidget* make_line(const Theme& theme);
   void make_actions();
   void show_facts();
+  void show_room();
   [[nodiscard]] TableList& front() const;
 
   Selection& selection_;
@@ -58,6 +60,7 @@ class RoutePanel final : public QWidget {
   FilterLine* line_;
   SavedFilters* saved_;
   QComboBox* grouping_;
+  QToolButton* columns_;
   FindBar* find_;
   QStackedWidget* pages_;
   RouteList* routes_;
