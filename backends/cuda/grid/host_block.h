@@ -4,6 +4,7 @@
 
 #include "backends/cuda/arithmetic/numbers.h"
 #include "backends/cuda/grid/fragments.h"
+#include "backends/cuda/grid/grid_size.h"
 #include "backends/cuda/grid/shared_audit.h"
 
 #include <algorithm>
@@ -296,13 +297,6 @@ class HostBlock {
   std::vector<std::vector<Traced>> traces_;
   std::vector<Copy> open_;
   std::deque<std::vector<Copy>> groups_;
-};
-
-/// Blocks along x, y and z.
-struct GridSize {
-  int x = 1;
-  int y = 1;
-  int z = 1;
 };
 
 /// Runs every block of a kernel in order.

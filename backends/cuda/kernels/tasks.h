@@ -30,14 +30,12 @@ struct CallShape {
 /// Which key tiles each query tile computes, in device memory: what a selection leaves, as ascending lists. Query tiles
 /// have kQueryTile tokens and key tiles kKeyTile.
 struct TileLists {
-  int* tiles = nullptr;   ///< (batch, heads, query_tiles, key_tiles); a list fills the front of its row
+  int* tiles = nullptr;   ///< null: no lists. (batch, heads, query_tiles, key_tiles); a list fills the front of its row
   int* counts = nullptr;  ///< (batch, heads, query_tiles)
   int query_tiles = 0;
   int key_tiles = 0;
   int batch_step = 0;  ///< lists from one batch item to the next; 0: one for all
   int head_step = 0;   ///< lists from one query head to the next; 0: one for all
-
-  [[nodiscard]] bool present() const noexcept { return tiles != nullptr; }
 };
 
 inline constexpr int kQueryTile = 128;

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/cuda/kernels/attention_plan.h"
+#include "backends/cuda/kernels/device_launcher.h"
+
+namespace attn::cuda {
+
+LaunchStatus launch_int8_attention(const AttentionTask& task, const Int8Options& options, void* workspace,
+                                   void* stream) {
+  DeviceLauncher launcher{static_cast<cudaStream_t>(stream)};
+  return AttentionLaunches<DeviceLauncher>(launcher, task).int8(options, workspace);
+}
+
+}  // namespace attn::cuda
