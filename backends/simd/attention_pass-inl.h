@@ -18,7 +18,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numbers>
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
@@ -26,7 +25,6 @@ namespace attn {
 namespace HWY_NAMESPACE {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
-constexpr float kLog2E = static_cast<float>(std::numbers::log2e);
 constexpr int kMaxPanels = 2048;
 static_assert(kMaxVectors * kLanes <= kMostPanelKeys);
 
@@ -102,7 +100,7 @@ struct TileKeys {
 };
 
 /// Walks a task's keys block by block with an online softmax. `Operands` knows the number formats: it loads queries,
-/// packs a block, multiplies a tile's scores and adds its values.
+/// packs a block, multiplies a tile's scores, with the additive mask that it is handed, and adds its values.
 template <class Operands>
 class AttentionPass {
  public:
@@ -171,7 +169,9 @@ class AttentionPass {
   void AddKept(std::int64_t first, std::int64_t row, std::int64_t rows) {
     if (keys_.columns == 0) return;
     operands_.Score(keys_, row, rows, [&](const Panel& panel, std::int64_t at, std::int64_t count) {
-      if (t_.call.attn_mask) FetchMask(first + panel.first, panel.count, row + at, count);
+      if (!t_.call.attn_mask) return AddedBias();
+      FetchMask(first + panel.first, panel.count, row + at, count);
+      return additive_ ? BiasRows(first, panel, row + at, count) : AddedBias();
     });
     for (std::int64_t r = 0; r < rows; ++r) {
       operands_.Soften(keys_, row, r, HideKeys(first, row + r, t_.scores + r * keys_.columns));
@@ -180,34 +180,40 @@ class AttentionPass {
     keys_.Clear();
   }
 
-  /// Padding, mask and causal: minus infinity where a key is not allowed. Returns the largest score that is left: a
-  /// mask is applied in the pass that looks for it.
+  /// Padding, what a mask leaves to do, and causal: minus infinity where a key is not allowed. Returns the largest
+  /// score that is left.
   float HideKeys(std::int64_t first, std::int64_t row, float* scores) {
     float largest = kNone;
     for (std::int64_t i = 0; i < keys_.stretch_count; ++i) {
       const Stretch& stretch = keys_.stretches[i];
       float* at = scores + stretch.column;
       std::fill(at + stretch.keys, scores + keys_.End(i), kNone);
-      if (t_.call.attn_mask) largest = LargerOf(largest, ApplyMask(first + stretch.key, stretch.keys, row, at));
-      if (t_.call.is_causal) {
-        const std::int64_t allowed = t_.first_row + row + 1 - (first + stretch.key);
-        std::fill(at + std::clamp<std::int64_t>(allowed, 0, stretch.keys), at + stretch.keys, kNone);
-      }
+      if (boolean_) largest = LargerOf(largest, HideForbidden(first + stretch.key, stretch.keys, row, at));
     }
-    const bool known = t_.call.attn_mask && !t_.call.is_causal;
-    return known ? largest : LargestScore(scores, keys_.columns, kNone);
+    if (!boolean_) largest = LargestScore(scores, keys_.columns, kNone);
+    if (additive_ && largest == kNone) largest = RaiseAllowed(first, row, scores);
+    if (!t_.call.is_causal) return largest;
+    for (std::int64_t i = 0; i < keys_.stretch_count; ++i) {
+      const Stretch& stretch = keys_.stretches[i];
+      float* at = scores + stretch.column;
+      const std::int64_t allowed = t_.first_row + row + 1 - (first + stretch.key);
+      std::fill(at + std::clamp<std::int64_t>(allowed, 0, stretch.keys), at + stretch.keys, kNone);
+    }
+    return LargestScore(scores, keys_.columns, kNone);
   }
 
   // --- masks -----------------------------------------------------------------------------------------------------
 
-  [[nodiscard]] std::int64_t MaskRow(std::int64_t row) const {
+  [[nodiscard]] std::int64_t MaskOffset(std::int64_t row) const {
     return mask_offset(*t_.call.attn_mask, t_.call, t_.batch, t_.head, t_.first_row + row);
   }
+  [[nodiscard]] std::int64_t MaskRow(std::int64_t row) const { return mask_base_ + row * mask_step_; }
 
   /// A mask's rows lie far apart and each is read once per tile, so that no prefetcher sees them come, and a large mask
   /// comes from memory for every head. Asked for while the scores are multiplied, it arrives in time: in the second
-  /// cache, because rows a power of two apart share the few places of the first.
-  void FetchMask(std::int64_t key, std::int64_t keys, std::int64_t row, std::int64_t rows) const {
+  /// cache, because rows a power of two apart share the few places of the first. Inline, because a function that does
+  /// nothing but ask ahead counts as one without effect, and gcc drops its calls.
+  HWY_INLINE void FetchMask(std::int64_t key, std::int64_t keys, std::int64_t row, std::int64_t rows) const {
     const TensorView& mask = *t_.call.attn_mask;
     if (mask.size(-1) == 1 || mask.step(-1) != 1 || (mask.size(-2) == 1 && row > 0)) return;
     const auto bytes = static_cast<std::int64_t>(size_of(mask.dtype));
@@ -218,101 +224,86 @@ class AttentionPass {
     }
   }
 
-  /// Adds the mask, in base 2, and returns the largest sum. A finite mask leaves a finite score: a row of the lowest
-  /// float averages its values, as it does when the scores are absorbed in base e.
-  float ApplyMask(std::int64_t key, std::int64_t count, std::int64_t row, float* scores) const {
+  /// A boolean mask on a row of scores; returns the largest that is left.
+  float HideForbidden(std::int64_t key, std::int64_t count, std::int64_t row, float* scores) const {
     const TensorView& mask = *t_.call.attn_mask;
-    const std::int64_t step = mask.size(-1) == 1 ? 0 : mask.step(-1);
-    const std::int64_t at = MaskRow(row) + key * step;
-    if (mask.dtype == DType::boolean && step == 1) {
-      return HideWhereZero(static_cast<const std::uint8_t*>(mask.data) + at, count, scores);
+    if (mask.size(-1) != 1 && mask.step(-1) == 1) {
+      return HideWhereZero(static_cast<const std::uint8_t*>(mask.data) + MaskRow(row) + key, count, scores);
     }
-    if (mask.dtype == DType::float32 && step == 1) {
-      return AddBias(static_cast<const float*>(mask.data) + at, count, scores);
-    }
+    apply_mask(mask, MaskRow(row), key, count, scores);
     float largest = kNone;
-    if (mask.dtype == DType::boolean) {
-      apply_mask(mask, MaskRow(row), key, count, scores);
-      for (std::int64_t j = 0; j < count; ++j) largest = LargerOf(largest, scores[j]);
-      return largest;
+    for (std::int64_t j = 0; j < count; ++j) largest = LargerOf(largest, scores[j]);
+    return largest;
+  }
+
+  /// Where an additive mask lies for some rows and a panel's keys: itself, where it is fp32 with as many keys as the
+  /// panel is wide, else a copy in that form. `first` of the block.
+  AddedBias BiasRows(std::int64_t first, const Panel& panel, std::int64_t row, std::int64_t rows) {
+    const TensorView& mask = *t_.call.attn_mask;
+    const std::int64_t key = first + panel.first;
+    const std::int64_t width = panel.vectors * kLanes;
+    const bool in_line = mask.size(-1) != 1 && mask.step(-1) == 1;
+    if (in_line && mask.dtype == DType::float32 && panel.count == width) {
+      return {static_cast<const float*>(mask.data) + MaskRow(row) + key, mask_step_};
     }
-    float bias[kBiasRun];
-    for (std::int64_t j = 0; j < count; j += kBiasRun) {
-      const std::int64_t run = std::min<std::int64_t>(kBiasRun, count - j);
-      if (step == 1 && (mask.dtype == DType::float16 || mask.dtype == DType::bfloat16)) {
-        LoadRow(mask.dtype, static_cast<const std::uint16_t*>(mask.data) + at + j, run, 1.0F, bias);
+    const bool loads = mask.dtype == DType::float32 || mask.dtype == DType::float16 || mask.dtype == DType::bfloat16;
+    const auto bytes = static_cast<std::int64_t>(size_of(mask.dtype));
+    std::fill_n(bias_, rows * width, 0.0F);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      if (in_line && loads) {
+        const auto* from = static_cast<const std::byte*>(mask.data) + (MaskRow(row + r) + key) * bytes;
+        LoadRow(mask.dtype, from, panel.count, 1.0F, bias_ + r * width);
       } else {
-        std::fill_n(bias, run, 0.0F);
-        apply_mask(mask, MaskRow(row), key + j, run, bias);
+        apply_mask(mask, MaskRow(row + r), key, panel.count, bias_ + r * width);
       }
-      largest = LargerOf(largest, AddBias(bias, run, scores + j));
+    }
+    return {bias_, width};
+  }
+
+  /// A row of which nothing is left may still hold keys that are allowed, with a mask so low that the sum overflowed. A
+  /// finite mask leaves a finite score: a row of the lowest float averages its values, as it does when the scores are
+  /// absorbed in base e.
+  float RaiseAllowed(std::int64_t first, std::int64_t row, float* scores) {
+    float largest = kNone;
+    for (int p = 0; p < keys_.kept_count; ++p) {
+      const Panel& panel = *keys_.kept[p];
+      const float* bias = BiasRows(first, panel, row, 1).mask;
+      float* at = scores + panel.column;
+      for (std::int64_t j = 0; j < panel.count; ++j) {
+        // What is no number stays so.
+        if (at[j] == kNone && bias[j] != kNone) at[j] = std::numeric_limits<float>::lowest();
+        largest = LargerOf(largest, at[j]);
+      }
     }
     return largest;
   }
 
-  /// scores[j] = change(vector of scores, place) for whole vectors and `rest` for what is behind them; returns the
-  /// largest. Explicit vectors and two chains: left to the compiler, this takes as long as the softmax.
-  template <class Change, class Rest>
-  static HWY_INLINE float Rewrite(std::int64_t count, float* scores, Change change, Rest rest) {
-    const DF d;
-    VF top0 = hn::Set(d, kNone);
-    VF top1 = top0;
-    std::int64_t j = 0;
-    for (; j + 2 * kLanes <= count; j += 2 * kLanes) {
-      const VF a = change(hn::LoadU(d, scores + j), j);
-      const VF b = change(hn::LoadU(d, scores + j + kLanes), j + kLanes);
-      hn::StoreU(a, d, scores + j);
-      hn::StoreU(b, d, scores + j + kLanes);
-      top0 = hn::Max(top0, a);
-      top1 = hn::Max(top1, b);
-    }
-    for (; j + kLanes <= count; j += kLanes) {
-      const VF a = change(hn::LoadU(d, scores + j), j);
-      hn::StoreU(a, d, scores + j);
-      top0 = hn::Max(top0, a);
-    }
-    float largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(top0, top1)));
-    for (; j < count; ++j) {
-      scores[j] = rest(scores[j], j);
-      largest = LargerOf(largest, scores[j]);
-    }
-    return largest;
-  }
-
+  /// scores[j] = minus infinity where allowed[j] is 0; returns the largest that is left. Explicit vectors and two
+  /// chains: left to the compiler, this takes as long as the softmax.
   static float HideWhereZero(const std::uint8_t* allowed, std::int64_t count, float* scores) {
     const DF d;
     const hn::Rebind<std::uint8_t, DF> d8;
     const VF none = hn::Set(d, kNone);
-    return Rewrite(
-        count, scores,
-        [&](VF score, std::int64_t j) {
-          const auto wide = hn::PromoteTo(DI(), hn::LoadU(d8, allowed + j));
-          return hn::IfThenElse(hn::RebindMask(d, hn::Eq(wide, hn::Zero(DI()))), none, score);
-        },
-        [&](float score, std::int64_t j) { return allowed[j] != 0 ? score : kNone; });
-  }
-
-  /// In the pass that every row takes only what most rows need: a sum. A row of which nothing is left may still hold
-  /// keys that are allowed, with a bias so low that the sum overflowed; they are looked for then.
-  static float AddBias(const float* bias, std::int64_t count, float* scores) {
-    const DF d;
-    const VF to_base_two = hn::Set(d, kLog2E);
-    const float largest = Rewrite(
-        count, scores, [&](VF score, std::int64_t j) { return hn::MulAdd(hn::LoadU(d, bias + j), to_base_two, score); },
-        [&](float score, std::int64_t j) { return std::fma(bias[j], kLog2E, score); });
-    if (largest != kNone) return largest;
-    constexpr float kLowest = std::numeric_limits<float>::lowest();
-    const VF lowest = hn::Set(d, kLowest);
-    const VF none = hn::Set(d, kNone);
-    return Rewrite(
-        count, scores,
-        [&](VF sum, std::int64_t j) {
-          const VF left = hn::IfThenElse(hn::Eq(hn::LoadU(d, bias + j), none), none, lowest);
-          return hn::IfThenElse(hn::Eq(sum, sum), left, sum);  // what is no number stays so
-        },
-        [&](float sum, std::int64_t j) { return sum != sum         ? sum
-                                                : bias[j] == kNone ? kNone
-                                                                   : kLowest; });
+    const auto hide = [&](std::int64_t j) {
+      const auto wide = hn::PromoteTo(DI(), hn::LoadU(d8, allowed + j));
+      const auto hidden = hn::RebindMask(d, hn::Eq(wide, hn::Zero(DI())));
+      const VF left = hn::IfThenElse(hidden, none, hn::LoadU(d, scores + j));
+      hn::StoreU(left, d, scores + j);
+      return left;
+    };
+    VF top0 = none, top1 = none;
+    std::int64_t j = 0;
+    for (; j + 2 * kLanes <= count; j += 2 * kLanes) {
+      top0 = hn::Max(top0, hide(j));
+      top1 = hn::Max(top1, hide(j + kLanes));
+    }
+    for (; j + kLanes <= count; j += kLanes) top0 = hn::Max(top0, hide(j));
+    float largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(top0, top1)));
+    for (; j < count; ++j) {
+      if (allowed[j] == 0) scores[j] = kNone;
+      largest = LargerOf(largest, scores[j]);
+    }
+    return largest;
   }
 
   /// Whether a tile has any allowed pair. Rows that the mask repeats are looked at once.
@@ -339,11 +330,16 @@ class AttentionPass {
     return false;
   }
 
-  static constexpr std::int64_t kBiasRun = 64;
   static constexpr std::int64_t kCacheLine = 64;
+  static constexpr std::int64_t kMostRows = 8;  ///< of a product
 
   const TileTask& t_;
   Operands& operands_;
+  const bool boolean_ = t_.call.attn_mask && t_.call.attn_mask->dtype == DType::boolean;
+  const bool additive_ = t_.call.attn_mask && !boolean_;
+  const std::int64_t mask_base_ = additive_ || boolean_ ? MaskOffset(0) : 0;
+  const std::int64_t mask_step_ = additive_ || boolean_ ? MaskOffset(1) - mask_base_ : 0;
+  alignas(64) float bias_[kMostRows * kMaxVectors * kLanes];
   TileKeys keys_;
   Panel panels_[kMaxPanels];
   bool needed_[kMaxPanels];

@@ -46,9 +46,9 @@ class FloatScores {
     PackKeys(s_.staging, Depth(), panel.count, Depth(), panel.vectors * kLanes, panel.data);
   }
 
-  template <int kRows, int kVectors>
-  void Rows(std::int64_t row, const Panel& panel, float* scores, std::int64_t step) const {
-    ScoreRows<kRows, kVectors>(s_.queries + row * Depth(), Depth(), panel.data, Depth(), scores, step);
+  template <int kRows, int kVectors, class Bias>
+  void Rows(std::int64_t row, const Panel& panel, float* scores, std::int64_t step, Bias bias) const {
+    ScoreRows<kRows, kVectors>(s_.queries + row * Depth(), Depth(), panel.data, Depth(), scores, step, bias);
   }
 
  private:
@@ -79,11 +79,11 @@ class PairScores {
     PackKeys(s_.staging, words_, panel.count, words_, panel.vectors * kLanes, panel.data);
   }
 
-  template <int kRows, int kVectors>
-  void Rows(std::int64_t row, const Panel& panel, float* scores, std::int64_t step) const {
+  template <int kRows, int kVectors, class Bias>
+  void Rows(std::int64_t row, const Panel& panel, float* scores, std::int64_t step, Bias bias) const {
     ScorePairRows<PairInstruction, kRows, kVectors>(reinterpret_cast<const std::int32_t*>(s_.queries) + row * words_,
                                                     words_, reinterpret_cast<const std::int32_t*>(panel.data), words_,
-                                                    factor_, scores, step);
+                                                    factor_, scores, step, bias);
   }
 
  private:
@@ -139,9 +139,10 @@ class ExactOperands {
         constexpr int kVectors = decltype(vectors)::value;
         ForRowGroups<rows_for(kVectors)>(rows, [&](std::int64_t at, auto group) {
           constexpr int kRows = decltype(group)::value;
-          fetch(panel, at, kRows);
-          scores_.template Rows<kRows, kVectors>(row + at, panel, t_.scores + at * keys.columns + panel.column,
-                                                 keys.columns);
+          WithBias(fetch(panel, at, kRows), [&](auto bias) {
+            scores_.template Rows<kRows, kVectors>(row + at, panel, t_.scores + at * keys.columns + panel.column,
+                                                   keys.columns, bias);
+          });
         });
       });
     }
@@ -230,9 +231,10 @@ void MultiplyPairPanel(bool instruction, int vectors, const std::int32_t* querie
       const std::int32_t* from = queries + at * query_step;
       float* to = scores + at * score_step;
       if (instruction) {
-        ScorePairRows<PairInstruction, kRows, kVectors>(from, query_step, panel, words, factor, to, score_step);
+        ScorePairRows<PairInstruction, kRows, kVectors>(from, query_step, panel, words, factor, to, score_step,
+                                                        NoBias());
       } else {
-        ScorePairRows<PairWidened, kRows, kVectors>(from, query_step, panel, words, factor, to, score_step);
+        ScorePairRows<PairWidened, kRows, kVectors>(from, query_step, panel, words, factor, to, score_step, NoBias());
       }
     });
   });

@@ -128,11 +128,11 @@ HWY_INLINE void ClearBytes(VI (&acc)[kRows][kVectors]) {
 }
 
 /// scores[r] = (products - bias * key_sum) * query_factor[r] * key_factor.
-template <int kRows, int kVectors>
+template <int kRows, int kVectors, class Bias>
 HWY_NOINLINE void ScoreBytes(const std::uint8_t* HWY_RESTRICT queries, std::int64_t query_step,
                              const float* HWY_RESTRICT query_factor, const std::int8_t* HWY_RESTRICT panel,
                              const std::int32_t* HWY_RESTRICT key_sum, const float* HWY_RESTRICT key_factor,
-                             std::int64_t words, float* HWY_RESTRICT scores, std::int64_t score_step) {
+                             std::int64_t words, float* HWY_RESTRICT scores, std::int64_t score_step, Bias bias) {
   const DF d;
   const DI di;
   VI acc[kRows][kVectors];
@@ -140,12 +140,12 @@ HWY_NOINLINE void ScoreBytes(const std::uint8_t* HWY_RESTRICT queries, std::int6
   AccumulateBytes<kRows, kVectors>(queries, query_step, panel, words, acc);
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
-    const VI bias = hn::LoadU(di, key_sum + v * kLanes);
+    const VI sum = hn::LoadU(di, key_sum + v * kLanes);
     const VF factor = hn::LoadU(d, key_factor + v * kLanes);
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-      const VF product = hn::ConvertTo(d, hn::Sub(acc[r][v], bias));
-      hn::StoreU(hn::Mul(product, hn::Mul(factor, hn::Set(d, query_factor[r]))), d,
+      const VF product = hn::ConvertTo(d, hn::Sub(acc[r][v], sum));
+      hn::StoreU(bias(r, v, hn::Mul(product, hn::Mul(factor, hn::Set(d, query_factor[r])))), d,
                  scores + r * score_step + v * kLanes);
     }
   }

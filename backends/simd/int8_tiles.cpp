@@ -221,11 +221,13 @@ class Int8Operands {
                        Fetch fetch) const {
     const std::int64_t slot = SlotOf(panel);
     ForRowGroups<rows_for(kVectors)>(rows, [&](std::int64_t at, auto group) {
-      fetch(panel, at, decltype(group)::value);
-      ScoreBytes<decltype(group)::value, kVectors>(s_.queries + (row + at) * depth_, depth_, s_.query_factor + row + at,
-                                                   reinterpret_cast<const std::int8_t*>(panel.data), s_.key_sum + slot,
-                                                   s_.key_factor + slot, depth_ / 4,
-                                                   t_.scores + at * keys.columns + panel.column, keys.columns);
+      constexpr int kRows = decltype(group)::value;
+      WithBias(fetch(panel, at, kRows), [&](auto bias) {
+        ScoreBytes<kRows, kVectors>(s_.queries + (row + at) * depth_, depth_, s_.query_factor + row + at,
+                                    reinterpret_cast<const std::int8_t*>(panel.data), s_.key_sum + slot,
+                                    s_.key_factor + slot, depth_ / 4, t_.scores + at * keys.columns + panel.column,
+                                    keys.columns, bias);
+      });
     });
   }
 

@@ -51,11 +51,12 @@ struct PairWidened {
   }
 };
 
-/// scores[r][...] = factor * queries[r] . keys for one panel; rows and panel in words of two bfloat16.
-template <class Pairs, int kRows, int kVectors>
+/// scores[r][...] = factor * queries[r] . keys for one panel, then `bias(row, vector, score)`; rows and panel in words
+/// of two bfloat16.
+template <class Pairs, int kRows, int kVectors, class Bias>
 HWY_NOINLINE void ScorePairRows(const std::int32_t* HWY_RESTRICT queries, std::int64_t query_step,
                                 const std::int32_t* HWY_RESTRICT panel, std::int64_t words, float factor,
-                                float* HWY_RESTRICT scores, std::int64_t score_step) {
+                                float* HWY_RESTRICT scores, std::int64_t score_step, Bias bias) {
   const DF d;
   const DI di;
   VF acc[kRows][kVectors];
@@ -81,7 +82,7 @@ HWY_NOINLINE void ScorePairRows(const std::int32_t* HWY_RESTRICT queries, std::i
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      hn::StoreU(hn::Mul(scale, acc[r][v]), d, scores + r * score_step + v * kLanes);
+      hn::StoreU(bias(r, v, hn::Mul(scale, acc[r][v])), d, scores + r * score_step + v * kLanes);
     }
   }
 }

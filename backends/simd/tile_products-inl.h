@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 
 HWY_BEFORE_NAMESPACE();
 namespace attn {
@@ -62,10 +63,35 @@ HWY_INLINE void Accumulate(const float* HWY_RESTRICT a, std::int64_t a_step, con
   }
 }
 
-/// scores[r][...] = queries[r] . keys for one panel.
-template <int kRows, int kVectors>
+inline constexpr float kLog2E = static_cast<float>(std::numbers::log2e);
+
+/// Leaves a score as the product has it.
+struct NoBias {
+  HWY_INLINE VF operator()(int, int, VF score) const { return score; }
+};
+
+/// Adds the rows of an fp32 mask, in base 2, while the scores are still in registers: a pass of its own over the tile
+/// would load and store each of them once more.
+struct AddedBias {
+  const float* mask = nullptr;  ///< of the first row and key; null: none is added
+  std::int64_t step = 0;        ///< between rows, in elements
+  HWY_INLINE VF operator()(int row, int vector, VF score) const {
+    const DF d;
+    return hn::MulAdd(hn::LoadU(d, mask + row * step + vector * kLanes), hn::Set(d, kLog2E), score);
+  }
+};
+
+/// Calls body with the rows that are to be added, or with none.
+template <class Body>
+HWY_INLINE void WithBias(const AddedBias& bias, Body body) {
+  if (bias.mask == nullptr) return body(NoBias());
+  body(bias);
+}
+
+/// scores[r][...] = queries[r] . keys for one panel, then `bias(row, vector, score)`.
+template <int kRows, int kVectors, class Bias>
 HWY_NOINLINE void ScoreRows(const float* HWY_RESTRICT queries, std::int64_t query_step, const float* HWY_RESTRICT panel,
-                            std::int64_t depth, float* HWY_RESTRICT scores, std::int64_t score_step) {
+                            std::int64_t depth, float* HWY_RESTRICT scores, std::int64_t score_step, Bias bias) {
   const DF d;
   VF acc[kRows][kVectors];
 #pragma GCC unroll 16
@@ -77,7 +103,7 @@ HWY_NOINLINE void ScoreRows(const float* HWY_RESTRICT queries, std::int64_t quer
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[r][v], d, scores + r * score_step + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(bias(r, v, acc[r][v]), d, scores + r * score_step + v * kLanes);
   }
 }
 
@@ -131,7 +157,7 @@ void ScorePanel(const float* queries, std::int64_t query_step, const float* pane
                 std::int64_t depth, float* scores, std::int64_t score_step) {
   ForRowGroups<rows_for(kVectors)>(rows, [&](std::int64_t at, auto group) {
     ScoreRows<decltype(group)::value, kVectors>(queries + at * query_step, query_step, panel, depth,
-                                                scores + at * score_step, score_step);
+                                                scores + at * score_step, score_step, NoBias());
   });
 }
 
