@@ -9,6 +9,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QSettings>
+#include <QTemporaryDir>
 #include <QtTest>
 #include <condition_variable>
 #include <memory>
@@ -53,6 +54,12 @@ class LatchJob final : public app::Job {
 
  private:
   std::shared_ptr<Latch> latch_;
+};
+
+/// What every test function has for itself: a theme, and a folder for what its windows keep.
+struct Fresh {
+  ui::Theme theme;
+  QTemporaryDir place;
 };
 
 /// The real window over the real engine, backends, trace and jobs.

@@ -204,6 +204,13 @@ class CompareTest : public QObject {
     };
     QVERIFY(plot.describe(bar_of(2)).contains("baseline #1: ") && plot.describe(bar_of(2)).contains("now ±0"));
     QVERIFY(plot.describe(bar_of(5)).endsWith("not in the baseline #1"));
+    // One computed call per route gives the bars a time, and says so.
+    QVERIFY(b.run(Work::representatives));
+    QVERIFY(plot.bars().in_seconds() && plot.bars().scaled());
+    QVERIFY2(b.find<StepChart>("step_chart")->facts().startsWith("≈ time per step, scaled"),
+             qPrintable(b.find<StepChart>("step_chart")->facts()));
+    QVERIFY2(plot.describe(bar_of(2)).contains("≈ "), qPrintable(plot.describe(bar_of(2))));
+    QVERIFY(b.run());
     // A line in the colour of text stands over the bars that have one.
     const QRectF area = plot.plot_area();
     const QImage image = plot.grab().toImage();

@@ -69,20 +69,16 @@ class RecoveryTest : public QObject {
 
  private slots:
   void init() {
-    theme_ = std::make_unique<Theme>();
-    place_ = std::make_unique<QTemporaryDir>();
-    state_ = place_->filePath("state");
+    fresh_ = std::make_unique<test::Fresh>();
+    state_ = fresh_->place.filePath("state");
   }
-  void cleanup() {
-    theme_.reset();
-    place_.reset();
-  }
+  void cleanup() { fresh_.reset(); }
 
   void a_kill_in_the_middle_of_a_run_costs_nothing_that_was_set() {
     // A person's own file: settings that are not the defaults, and a run that takes long.
-    const QString file = place_->filePath("tuning.attnscope");
+    const QString file = fresh_->place.filePath("tuning.attnscope");
     {
-      BenchWindow b(*theme_);
+      BenchWindow b(fresh_->theme);
       b.choose_target("rtx-4090");
       QVERIFY(b.bench->engine().set("sdp_overrides", OptionList{"SDNQ attention", "Flash attention"}));
       QVERIFY(b.bench->engine().set("sparse_attention_budget", std::int64_t{45}));
@@ -95,7 +91,7 @@ class RecoveryTest : public QObject {
     }
     const QByteArray as_saved = bytes_of(file);
 
-    Program program(place_->path());
+    Program program(fresh_->place.path());
     program.start({file, "--run-command", "run.start"});
     std::optional<Workspace> kept;
     const auto in_the_middle = [&] {
@@ -111,7 +107,7 @@ class RecoveryTest : public QObject {
     QCOMPARE(bytes_of(file), as_saved);  // beside the person's file, never over it
 
     // The next start offers it, and nothing is taken before somebody says so.
-    BenchWindow b(*theme_);
+    BenchWindow b(fresh_->theme);
     QVERIFY(b.bench->workspace().begin_session(state_.toStdString()));
     b.window->start(false);
     auto* banner = b.find<NoticeBanner>("notice_banner");
@@ -141,21 +137,21 @@ class RecoveryTest : public QObject {
 
   void a_normal_end_is_taken_up_again_and_offers_nothing() {
     {
-      BenchWindow b(*theme_);
+      BenchWindow b(fresh_->theme);
       QVERIFY(b.bench->workspace().begin_session(state_.toStdString()));
       b.window->start(false);
       QVERIFY(b.bench->engine().set("sparse_attention_budget", std::int64_t{55}));
       b.window->workload().choose_model("sdxl");
       b.window->close();
     }
-    BenchWindow b(*theme_);
+    BenchWindow b(fresh_->theme);
     QVERIFY(b.bench->workspace().begin_session(state_.toStdString()));
     b.window->start(false);
     QVERIFY(!b.find<NoticeBanner>("notice_banner")->isVisible());
     QCOMPARE(b.bench->engine().values().integer("sparse_attention_budget"), 55);
     QCOMPARE(b.window->workload().request().model, QString("sdxl"));
     b.window->close();
-    BenchWindow fresh(*theme_);
+    BenchWindow fresh(fresh_->theme);
     QVERIFY(fresh.bench->workspace().begin_session(state_.toStdString()));
     fresh.window->start(true);
     QCOMPARE(fresh.bench->engine().values().integer("sparse_attention_budget"), 30);
@@ -164,7 +160,7 @@ class RecoveryTest : public QObject {
   void what_is_discarded_is_gone_and_the_next_one_is_offered() {
     leave_behind(41);
     leave_behind(42);
-    BenchWindow b(*theme_);
+    BenchWindow b(fresh_->theme);
     QVERIFY(b.bench->workspace().begin_session(state_.toStdString()));
     b.window->start(false);
     QTRY_COMPARE(kept_in(state_).size(), 3);  // two that were left, and this window's own
@@ -203,17 +199,18 @@ class RecoveryTest : public QObject {
     auto folder = app::SessionFolder::open(state_.toStdString());
     QVERIFY(folder->keep("{\"attnscope\": \"workspace\", \"vers"));
     { const auto dies = std::move(*folder); }
-    BenchWindow b(*theme_);
+    BenchWindow b(fresh_->theme);
     QVERIFY(b.bench->workspace().begin_session(state_.toStdString()));
     b.window->start(false);
     QVERIFY(!b.find<NoticeBanner>("notice_banner")->isVisible());
   }
 
   void a_folder_that_cannot_be_written_costs_only_the_keeping() {
-    QFile blocked(place_->filePath("blocked"));
+    QFile blocked(fresh_->place.filePath("blocked"));
     QVERIFY(blocked.open(QIODevice::WriteOnly));
-    BenchWindow b(*theme_);
-    const auto session = b.bench->workspace().begin_session((place_->filePath("blocked") + "/state").toStdString());
+    BenchWindow b(fresh_->theme);
+    const auto session =
+        b.bench->workspace().begin_session((fresh_->place.filePath("blocked") + "/state").toStdString());
     QVERIFY(!session.has_value());
     QVERIFY(QString::fromStdString(session.error()).contains("blocked"));
     b.window->start(false);
@@ -223,7 +220,7 @@ class RecoveryTest : public QObject {
   }
 
   void keeping_holds_the_window_up_for_less_than_a_frame() {
-    BenchWindow b(*theme_);
+    BenchWindow b(fresh_->theme);
     QVERIFY(b.bench->workspace().begin_session(state_.toStdString()));
     b.window->start(false);
     b.click(b.find<QPushButton>("run"));
@@ -241,7 +238,7 @@ class RecoveryTest : public QObject {
  private:
   /// A window that ended without an end, with this budget set.
   void leave_behind(int budget) {
-    BenchWindow b(*theme_);
+    BenchWindow b(fresh_->theme);
     if (!b.bench->workspace().begin_session(state_.toStdString())) qFatal("no session");
     b.window->start(true);
     const auto before = kept_in(state_).size();
@@ -250,8 +247,7 @@ class RecoveryTest : public QObject {
     QTRY_VERIFY(kept_in(state_).size() >= before);
   }
 
-  std::unique_ptr<Theme> theme_;
-  std::unique_ptr<QTemporaryDir> place_;
+  std::unique_ptr<test::Fresh> fresh_;
   QString state_;
 };
 

@@ -23,25 +23,19 @@ class StartPageTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void init() {
-    theme_ = std::make_unique<Theme>();
-    place_ = std::make_unique<QTemporaryDir>();
-  }
-  void cleanup() {
-    theme_.reset();
-    place_.reset();
-  }
+  void init() { fresh_ = std::make_unique<test::Fresh>(); }
+  void cleanup() { fresh_.reset(); }
 
   void the_first_start_shows_three_examples_and_the_second_none() {
     {
-      BenchWindow b(*theme_, settings());
+      BenchWindow b(fresh_->theme, settings());
       b.window->start(false);
       QVERIFY(b.find<StartPage>("start_page")->isVisible());
       QCOMPARE(b.find<StartPage>("start_page")->findChildren<QPushButton*>(QRegularExpression("^example\\.")).size(),
                3);
       b.window->close();
     }
-    BenchWindow b(*theme_, settings());
+    BenchWindow b(fresh_->theme, settings());
     b.window->start(false);
     QVERIFY(!b.find<StartPage>("start_page")->isVisible());
     QVERIFY(b.window->routes().isVisible());
@@ -52,7 +46,7 @@ class StartPageTest : public QObject {
   }
 
   void it_goes_away_when_something_runs_or_is_looked_for() {
-    const BenchWindow b(*theme_);
+    const BenchWindow b(fresh_->theme);
     b.window->show_examples();
     b.click(b.find<QPushButton>("run"));
     QVERIFY(!b.find<StartPage>("start_page")->isVisible());
@@ -67,7 +61,7 @@ class StartPageTest : public QObject {
   }
 
   void why_a_call_fell_back_is_on_screen_after_one_click() {
-    const BenchWindow b(*theme_);
+    const BenchWindow b(fresh_->theme);
     (void)b.bench->engine().set("sparse_attention_enabled", true);  // of somebody before: an example starts clean
     b.window->routes().filter().set_line("role:te");
     b.window->show_examples();
@@ -88,7 +82,7 @@ class StartPageTest : public QObject {
   }
 
   void what_thirty_percent_costs_is_on_screen_after_one_click() {
-    const BenchWindow b(*theme_);
+    const BenchWindow b(fresh_->theme);
     b.window->show_examples();
     b.click(b.find<QPushButton>("example.sparse"));
     const auto backend = [&] {
@@ -98,21 +92,29 @@ class StartPageTest : public QObject {
     QTRY_COMPARE(backend(), QString("sdnq+sparse"));
     QTRY_VERIFY(b.window->sweep().isVisible());
     QCOMPARE(b.window->workload().request().model, QString("wan-2.1-14b"));
-    QTRY_VERIFY(!b.bench->jobs().running());
+    // The sweep is under way, and ends when somebody stops it.
+    const SweepState& sweep = b.bench->services().sparse.sweep_state();
+    QTRY_COMPARE(sweep.phase, SweepState::Phase::running);
+    QVERIFY(b.bench->jobs().running());
+    b.click(b.find<QPushButton>("sweep_stop"));
+    QTRY_VERIFY_WITH_TIMEOUT(!b.bench->jobs().running(), 60000);
+    QTRY_COMPARE(sweep.phase, SweepState::Phase::stopped);
   }
 
   void an_example_right_after_another_shows_only_its_own() {
-    const BenchWindow b(*theme_);
+    const BenchWindow b(fresh_->theme);
     QVERIFY(b.window->commands().run("example.sparse"));
-    QTRY_VERIFY(!b.bench->jobs().running());
-    QVERIFY(b.window->commands().run("example.flux"));
+    bool ran = false;
+    connect(&b.bench->jobs(), &JobControl::ended, b.window.get(), [&] {
+      if (!std::exchange(ran, true)) QVERIFY(b.window->commands().run("example.flux"));
+    });
     QTRY_COMPARE(b.window->selection().role().value_or(Role::none), Role::vae);
     QVERIFY(!b.window->sweep().isVisible());
     QCOMPARE(b.find<QTabBar>("route_tabs")->currentIndex(), 0);
   }
 
   void a_picture_forms_after_one_click_with_the_keyboard() {
-    const BenchWindow b(*theme_);
+    const BenchWindow b(fresh_->theme);
     if (!b.bench->services().pictures.missing().isEmpty()) QSKIP("the bundled model is not there");
     b.window->show_examples();
     auto* open = b.find<QPushButton>("example.shapes");
@@ -126,7 +128,7 @@ class StartPageTest : public QObject {
   }
 
   void an_example_waits_for_a_running_job_and_says_so() {
-    const BenchWindow b(*theme_);
+    const BenchWindow b(fresh_->theme);
     b.start_latched();
     QTRY_VERIFY(b.bench->engine().job_running());
     b.window->show_examples();
@@ -141,11 +143,10 @@ class StartPageTest : public QObject {
 
  private:
   [[nodiscard]] std::unique_ptr<QSettings> settings() const {
-    return std::make_unique<QSettings>(place_->filePath("attnscope.ini"), QSettings::IniFormat);
+    return std::make_unique<QSettings>(fresh_->place.filePath("attnscope.ini"), QSettings::IniFormat);
   }
 
-  std::unique_ptr<Theme> theme_;
-  std::unique_ptr<QTemporaryDir> place_;
+  std::unique_ptr<test::Fresh> fresh_;
 };
 
 QTEST_MAIN(StartPageTest)

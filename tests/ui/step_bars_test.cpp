@@ -2,6 +2,7 @@
 #include "ui/step_chart/step_bars.h"
 
 #include <QtTest>
+#include <cmath>
 
 using namespace attn;
 using namespace attn::ui;
@@ -40,12 +41,40 @@ class StepBarsTest : public QObject {
     QCOMPARE(bars.peak(), 57.0);
   }
 
-  void seconds_only_when_every_call_was_timed() {
+  void seconds_only_when_every_route_was_timed() {
     trace::TraceSnapshot run = run_of({{Role::transformer, 0, "sdnq", 1, 0.5}});
     run.routes[0].computed_calls = 1;
     QVERIFY(StepBars(run).in_seconds());
-    run.routes[0].calls = 2;
+    QVERIFY(!StepBars(run).scaled());
+    run.routes[0].computed_calls = 0;
     QVERIFY(!StepBars(run).in_seconds());
+  }
+
+  void one_call_of_a_route_stands_for_the_others() {
+    // 57 calls in each of two steps, one of which took 10 ms; and a VAE that was measured whole.
+    trace::TraceSnapshot run;
+    run.shares = {{Role::transformer, 0, "sage", 57, 0.01},
+                  {Role::transformer, 1, "sage", 57, 0.0},
+                  {Role::vae, 2, "sdpa", 1, 0.2}};
+    trace::RouteRow sage;
+    sage.id.backend = "sage";
+    sage.id.role = Role::transformer;
+    sage.calls = 114;
+    sage.computed_calls = 1;
+    sage.seconds = 0.01;
+    trace::RouteRow vae;
+    vae.id.backend = "sdpa";
+    vae.id.role = Role::vae;
+    vae.calls = vae.computed_calls = 1;
+    vae.seconds = 0.2;
+    run.routes = {sage, vae};
+    run.steps = {{0, 0, 57, 1, 0.01}, {0, 1, 57, 0, 0.0}, {1, 2, 1, 1, 0.2}};
+    const StepBars bars(run);
+    QVERIFY(bars.in_seconds() && bars.scaled());
+    QCOMPARE(bars.bars().size(), std::size_t{3});
+    QVERIFY(std::abs(bars.bars()[0].total - 0.57) < 1e-9);
+    QVERIFY(std::abs(bars.bars()[1].total - 0.57) < 1e-9);
+    QVERIFY(std::abs(bars.bars()[2].total - 0.2) < 1e-9);
   }
 
   void a_position_finds_the_bar_that_is_drawn_there_data() {

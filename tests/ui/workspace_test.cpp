@@ -85,14 +85,8 @@ class WorkspaceTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void init() {
-    theme_ = std::make_unique<Theme>();
-    place_ = std::make_unique<QTemporaryDir>();
-  }
-  void cleanup() {
-    theme_.reset();
-    place_.reset();
-  }
+  void init() { fresh_ = std::make_unique<test::Fresh>(); }
+  void cleanup() { fresh_.reset(); }
 
   void a_workspace_comes_back_from_its_text_as_it_was() {
     const Workspace wanted = sample();
@@ -166,10 +160,10 @@ class WorkspaceTest : public QObject {
   }
 
   void what_a_person_arranged_is_saved_opened_and_the_same_again() {
-    const QString file = place_->filePath("mine.attnscope");
+    const QString file = fresh_->place.filePath("mine.attnscope");
     std::string content;
     {
-      BenchWindow b(*theme_);
+      BenchWindow b(fresh_->theme);
       b.choose_target("rtx-4090");
       b.click(b.box("sdp_overrides/SDNQ attention"));
       b.type("sparse_attention_budget", "45");
@@ -183,7 +177,7 @@ class WorkspaceTest : public QObject {
       QTRY_COMPARE(b.window->document().path(), file);
       content = content_of(b.window->state().take());
     }
-    BenchWindow b(*theme_);
+    BenchWindow b(fresh_->theme);
     QVERIFY(content_of(b.window->state().take()) != content);
     b.window->open_file(file);
     QTRY_COMPARE(b.window->document().path(), file);
@@ -221,14 +215,14 @@ class WorkspaceTest : public QObject {
     QFETCH(QByteArray, from);
     QFETCH(QByteArray, to);
     QFETCH(QString, sentence);
-    BenchWindow b(*theme_);
+    BenchWindow b(fresh_->theme);
     QByteArray text = QByteArray::fromStdString(write_workspace(b.window->state().take()));
     QVERIFY2(text.contains(from), text.constData());
     text.replace(from, to);
-    write_file(place_->filePath("bad.attnscope"), text);
+    write_file(fresh_->place.filePath("bad.attnscope"), text);
     b.type("sparse_attention_budget", "45");
     const std::string before = content_of(b.window->state().take());
-    b.window->open_file(place_->filePath("bad.attnscope"));
+    b.window->open_file(fresh_->place.filePath("bad.attnscope"));
     auto* banner = b.find<NoticeBanner>("notice_banner");
     QTRY_VERIFY(banner->isVisible());
     QVERIFY2(banner->sentence().startsWith("Nothing of bad.attnscope was taken: "), qPrintable(banner->sentence()));
@@ -241,11 +235,11 @@ class WorkspaceTest : public QObject {
   }
 
   void a_file_that_another_window_saved_is_not_written_over_unasked() {
-    const QString file = place_->filePath("shared.attnscope");
-    BenchWindow first(*theme_);
+    const QString file = fresh_->place.filePath("shared.attnscope");
+    BenchWindow first(fresh_->theme);
     first.window->document().save_as(file);
     QTRY_COMPARE(first.window->document().path(), file);
-    BenchWindow second(*theme_);
+    BenchWindow second(fresh_->theme);
     second.window->open_file(file);
     QTRY_COMPARE(second.window->document().path(), file);
     second.type("sparse_attention_budget", "45");
@@ -264,8 +258,8 @@ class WorkspaceTest : public QObject {
   }
 
   void a_file_that_cannot_be_written_is_said_and_nothing_is_lost() {
-    BenchWindow b(*theme_);
-    b.window->document().save_as(place_->filePath("no/such/folder/mine.attnscope"));
+    BenchWindow b(fresh_->theme);
+    b.window->document().save_as(fresh_->place.filePath("no/such/folder/mine.attnscope"));
     auto* banner = b.find<NoticeBanner>("notice_banner");
     QTRY_VERIFY(banner->isVisible());
     QVERIFY2(banner->sentence().startsWith("The workspace was not saved: "), qPrintable(banner->sentence()));
@@ -273,16 +267,16 @@ class WorkspaceTest : public QObject {
   }
 
   void recent_files_stand_in_the_menu_and_outlive_the_window() {
-    const QString kept = place_->filePath("attnscope.ini");
+    const QString kept = fresh_->place.filePath("attnscope.ini");
     const auto settings = [&] { return std::make_unique<QSettings>(kept, QSettings::IniFormat); };
-    const QString file = place_->filePath("one & two.attnscope");
+    const QString file = fresh_->place.filePath("one & two.attnscope");
     {
-      BenchWindow b(*theme_, settings());
+      BenchWindow b(fresh_->theme, settings());
       b.window->document().save_as(file);
       QTRY_COMPARE(b.window->document().recent(), QStringList{file});
       b.window->close();
     }
-    BenchWindow b(*theme_, settings());
+    BenchWindow b(fresh_->theme, settings());
     QCOMPARE(b.window->document().recent(), QStringList{file});
     const Command* first = b.window->commands().find("file.recent.1");
     QVERIFY(first->action->isVisible());
@@ -296,10 +290,10 @@ class WorkspaceTest : public QObject {
   }
 
   void a_layout_slot_brings_an_arrangement_back_without_the_rest() {
-    const QString kept = place_->filePath("attnscope.ini");
+    const QString kept = fresh_->place.filePath("attnscope.ini");
     const auto settings = [&] { return std::make_unique<QSettings>(kept, QSettings::IniFormat); };
     {
-      BenchWindow b(*theme_, settings());
+      BenchWindow b(fresh_->theme, settings());
       QVERIFY(!b.window->commands().find("layout.slot1.load")->action->isEnabled());
       b.find<QDockWidget>("log_dock")->hide();
       b.find<QTabBar>("chart_tabs")->setCurrentIndex(1);
@@ -307,7 +301,7 @@ class WorkspaceTest : public QObject {
       QVERIFY(b.window->commands().find("layout.slot1.load")->action->isEnabled());
       b.window->close();
     }
-    BenchWindow b(*theme_, settings());
+    BenchWindow b(fresh_->theme, settings());
     b.window->commands().run("layout.reset");
     b.find<QTabBar>("chart_tabs")->setCurrentIndex(0);
     QVERIFY(b.find<QDockWidget>("log_dock")->isVisible());
@@ -319,7 +313,7 @@ class WorkspaceTest : public QObject {
   }
 
   void the_three_ways_back_are_three() {
-    BenchWindow b(*theme_);
+    BenchWindow b(fresh_->theme);
     b.click(b.find<QPushButton>("run"));
     QTRY_VERIFY(!b.bench->jobs().running());
     QTRY_VERIFY(b.window->routes().model().rowCount() > 0);
@@ -401,15 +395,15 @@ class WorkspaceTest : public QObject {
   }
 
   void a_dropped_file_opens_where_it_belongs() {
-    BenchWindow b(*theme_);
-    const QString settings = place_->filePath("config.json");
+    BenchWindow b(fresh_->theme);
+    const QString settings = fresh_->place.filePath("config.json");
     write_file(settings, R"({"sdp_overrides": ["Sage attention"]})");
     drop(*b.window, settings);
     QTRY_COMPARE(b.window->findChildren<QLineEdit*>("import_path").size(), 1);
     QTRY_COMPARE(b.find<QLineEdit>("import_path")->text(), settings);
     b.window->open_import()->close();
 
-    const QString log = place_->filePath("server.txt");
+    const QString log = fresh_->place.filePath("server.txt");
     write_file(log, "10:00:42 ERROR Torch attention: No module named 'flash_attn'\n");
     drop(*b.window, log);
     QTRY_VERIFY(!b.bench->services().platform.state().incidents.empty());
@@ -422,7 +416,7 @@ class WorkspaceTest : public QObject {
     made.request.prompt = "a red circle";
     made.target = "rtx-4090";
     made.settings = {{"sparse_attention_budget", std::int64_t{45}}};
-    const QString picture = place_->filePath("made.bin");  // the name decides nothing
+    const QString picture = fresh_->place.filePath("made.bin");  // the name decides nothing
     QSignalSpy saved(&b.bench->services().pictures, &PreviewService::saved);
     b.bench->services().pictures.save(picture, made);
     QTRY_COMPARE(saved.size(), 1);
@@ -431,14 +425,14 @@ class WorkspaceTest : public QObject {
     QTRY_COMPARE(b.bench->engine().values().integer("sparse_attention_budget"), 45);
     QCOMPARE(b.window->document().recent(), (QStringList{picture, log, settings}));
 
-    const QString mask = place_->filePath("mask.npy");
+    const QString mask = fresh_->place.filePath("mask.npy");
     write_file(mask, QByteArray("\x93NUMPY\x01\x00v\x00", 10));
     drop(*b.window, mask);
     auto* banner = b.find<NoticeBanner>("notice_banner");
     QTRY_VERIFY(banner->isVisible());
     QVERIFY2(banner->sentence().startsWith("mask.npy is a NumPy array; "), qPrintable(banner->sentence()));
     QCOMPARE(b.window->document().recent().size(), 3);
-    drop(*b.window, place_->filePath("gone"));
+    drop(*b.window, fresh_->place.filePath("gone"));
     QTRY_VERIFY2(banner->sentence().startsWith("gone was not opened: "), qPrintable(banner->sentence()));
   }
 
@@ -448,7 +442,7 @@ class WorkspaceTest : public QObject {
                               "QCustomPlot (GPL-3.0-or-later)", "Qt (LGPL-3.0)", "Highway (Apache-2.0)"}) {
       QVERIFY2(text.contains(words), words);
     }
-    const BenchWindow b(*theme_);
+    const BenchWindow b(fresh_->theme);
     QVERIFY(b.window->commands().run("help.about"));
     auto* box = b.find<QWidget>("about_box");
     QVERIFY(box->isVisible());
@@ -456,8 +450,7 @@ class WorkspaceTest : public QObject {
   }
 
  private:
-  std::unique_ptr<Theme> theme_;
-  std::unique_ptr<QTemporaryDir> place_;
+  std::unique_ptr<test::Fresh> fresh_;
 };
 
 QTEST_MAIN(WorkspaceTest)

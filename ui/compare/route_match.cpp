@@ -13,7 +13,8 @@ CallTime times(const CallTime& each, std::int64_t calls) {
   return {each.seconds * static_cast<double>(calls), each.known, each.scaled};
 }
 
-/// Of one call of a route in a step: measured there where every call was, else by what its whole route took.
+}  // namespace
+
 CallTime each_of(const trace::RouteRow& route, const trace::RouteStep& step) {
   if (step.calls > 0 && step.computed_calls == step.calls) {
     return {step.seconds / static_cast<double>(step.calls), true, false};
@@ -21,8 +22,6 @@ CallTime each_of(const trace::RouteRow& route, const trace::RouteStep& step) {
   if (route.computed_calls == 0) return {0.0, false, false};
   return {route.seconds / static_cast<double>(route.computed_calls), true, true};
 }
-
-}  // namespace
 
 void CallTime::add(const CallTime& other) {
   seconds += other.seconds;

@@ -20,6 +20,9 @@ struct CallTime {
   void add(const CallTime& other);
 };
 
+/// Of one call of a route in a step: measured there where every call was, else by what its whole route took.
+[[nodiscard]] CallTime each_of(const trace::RouteRow& route, const trace::RouteStep& step);
+
 /// The calls of a run by what they were and by step: what another run is matched with.
 class CallIndex {
  public:

@@ -112,6 +112,7 @@ void MainWindow::show_example(Example::Show show) {
       break;
     case Example::Show::budget:
       show_sweep();
+      sweep_->run();
       break;
   }
 }

@@ -41,7 +41,7 @@ const std::vector<Example>& examples() {
         QT_TRANSLATE_NOOP("Examples",
                           "75 600 tokens of video, of which each keeps 30 % of the key tiles, and 70 % in the "
                           "first and last steps. The budget sweep then weighs other shares.");
-    sparse.facts = QT_TRANSLATE_NOOP("Examples", "8 021 calls · planned, without data");
+    sparse.facts = QT_TRANSLATE_NOOP("Examples", "8 021 calls planned · then a sweep, computed on this machine");
     sparse.model = "wan-2.1-14b";
     sparse.target = "rtx-4090";
     sparse.settings = {{std::string(keys::overrides), OptionList{"SDNQ attention", "Flash attention"}},

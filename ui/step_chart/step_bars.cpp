@@ -1,19 +1,41 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/step_chart/step_bars.h"
 
+#include "ui/compare/route_match.h"
 #include "ui/format/format.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 #include <tuple>
 
 namespace attn::ui {
 
+namespace {
+
+using ShareKey = std::tuple<Role, std::int32_t, std::string>;
+
+/// Seconds of every share, as far as they follow from calls that were computed.
+std::map<ShareKey, double> scaled_seconds(const trace::TraceSnapshot& run) {
+  std::map<ShareKey, double> seconds;
+  for (const trace::RouteStep& step : run.steps) {
+    const trace::RouteRow& route = run.routes[step.route];
+    seconds[{route.id.role, step.step, route.id.backend}] +=
+        each_of(route, step).seconds * static_cast<double>(step.calls);
+  }
+  return seconds;
+}
+
+}  // namespace
+
 StepBars::StepBars(const trace::TraceSnapshot& run) {
-  // Seconds only when every step has them: a chart that mixes measured and planned steps would lie.
-  in_seconds_ =
-      !run.shares.empty() && std::all_of(run.routes.begin(), run.routes.end(),
-                                         [](const trace::RouteRow& row) { return row.computed_calls == row.calls; });
+  // Seconds only when every route has them: a chart that mixes measured and planned steps would lie.
+  in_seconds_ = !run.shares.empty() && std::all_of(run.routes.begin(), run.routes.end(),
+                                                   [](const trace::RouteRow& row) { return row.computed_calls > 0; });
+  scaled_ = in_seconds_ && std::any_of(run.routes.begin(), run.routes.end(),
+                                       [](const trace::RouteRow& row) { return row.computed_calls < row.calls; });
+  const std::map<ShareKey, double> seconds = scaled_ ? scaled_seconds(run) : std::map<ShareKey, double>();
   for (const trace::StepShare& share : run.shares) {
     const int step = share.role == Role::transformer ? share.step : 0;
     auto bar = std::find_if(bars_.begin(), bars_.end(),
@@ -21,7 +43,10 @@ StepBars::StepBars(const trace::TraceSnapshot& run) {
     if (bar == bars_.end()) bar = bars_.insert(bars_.end(), StepBar{share.role, step, {}, 0.0, 0.0});
     const QString backend = text_of(share.backend);
     if (std::find(backends_.begin(), backends_.end(), backend) == backends_.end()) backends_.push_back(backend);
-    const double value = in_seconds_ ? share.seconds : static_cast<double>(share.calls);
+    const auto known = seconds.find({share.role, share.step, share.backend});
+    const double value = !in_seconds_             ? static_cast<double>(share.calls)
+                         : known != seconds.end() ? known->second
+                                                  : share.seconds;
     auto part = std::find_if(bar->parts.begin(), bar->parts.end(), [&](const auto& p) { return p.backend == backend; });
     if (part == bar->parts.end()) part = bar->parts.insert(bar->parts.end(), {backend, 0.0});
     part->value += value;

@@ -33,7 +33,10 @@ class StepBars {
 
   [[nodiscard]] const std::vector<StepBar>& bars() const noexcept { return bars_; }
   [[nodiscard]] const std::vector<QString>& backends() const noexcept { return backends_; }
+  /// Every route was timed, if only by one of its calls; else bars count calls.
   [[nodiscard]] bool in_seconds() const noexcept { return in_seconds_; }
+  /// Seconds are scaled from calls that stand for others.
+  [[nodiscard]] bool scaled() const noexcept { return scaled_; }
   [[nodiscard]] double peak() const noexcept { return peak_; }
 
   /// Keeps room for bars that are still to come, so that those that are there do not move when they come.
@@ -55,6 +58,7 @@ class StepBars {
   std::vector<StepBar> bars_;
   std::vector<QString> backends_;
   bool in_seconds_ = false;
+  bool scaled_ = false;
   double peak_ = 0.0;
   std::size_t expected_ = 0;
 };

@@ -75,7 +75,10 @@ void StepChart::show_baseline() {
 
 void StepChart::show_facts() {
   const StepBars& bars = plot_->bars();
-  facts_ = bars.bars().empty() ? QString() : (bars.in_seconds() ? tr("time per step") : tr("calls per step"));
+  facts_ = bars.bars().empty()  ? QString()
+           : !bars.in_seconds() ? tr("calls per step")
+           : bars.scaled()      ? tr("≈ time per step, scaled from one call per route")
+                                : tr("time per step");
   if (!facts_.isEmpty() && !baseline_.bars().empty() && !plot_->has_baseline()) {
     facts_ += baseline_.in_seconds() ? tr(" · the baseline %1 has times, this run has none").arg(baseline_name_)
                                      : tr(" · the baseline %1 has no times").arg(baseline_name_);

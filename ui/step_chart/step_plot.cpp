@@ -82,7 +82,8 @@ void StepPlot::set_selected(int bar) {
 }
 
 QString StepPlot::value_text(double value) const {
-  return bars_.in_seconds() ? seconds_text(value) : counted(std::llround(value), tr("call"));
+  if (!bars_.in_seconds()) return counted(std::llround(value), tr("call"));
+  return (bars_.scaled() ? QStringLiteral("≈ ") : QString()) + seconds_text(value);
 }
 
 QString StepPlot::describe(const StepBar& bar) const {
