@@ -62,7 +62,7 @@ function(attn_add_cuda_library)
   add_library(attn_cuda STATIC ${sources})
   target_include_directories(attn_cuda PRIVATE ${PROJECT_BINARY_DIR}/include/backends)
   set(nvcc_flags --expt-relaxed-constexpr -Werror=all-warnings "SHELL:-Xcompiler -Wall,-Wextra"
-      "SHELL:-Xptxas -v,-warn-spills")
+      "SHELL:-Xptxas -v")
   target_compile_options(attn_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${nvcc_flags}>")
   list(TRANSFORM ATTN_CUDA_ARCHITECTURES REPLACE "[a-z]+$" "" OUTPUT_VARIABLE architectures)
   list(REMOVE_DUPLICATES architectures)

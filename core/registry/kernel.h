@@ -15,9 +15,10 @@ namespace attn {
 /// Who computed a call. The kernel stamps its own names, so what is reported is what ran.
 /// All views point to storage that outlives the process' routes (string literals).
 struct KernelResult {
-  std::string_view backend;  ///< "sdpa", "sage", ...
-  std::string_view variant;  ///< "flash", "memory-efficient", "math", "cuda fp32-accum", "int8", ...
-  std::string_view failure;  ///< empty: the output is written. Else why not; the router asks the next entry
+  std::string_view backend;      ///< "sdpa", "sage", ...
+  std::string_view variant;      ///< "flash", "memory-efficient", "math", "cuda fp32-accum", "int8", ...
+  std::string_view failure;      ///< empty: the output is written. Else why not; the router asks the next entry
+  std::string_view fell_back{};  ///< not empty: it was computed another way than it should have been, and why
 };
 
 /// What serving a call takes, without computing it.
@@ -40,7 +41,8 @@ class AttentionKernel {
   /// Computes `call` into call.output. `selection` is null for dense attention.
   [[nodiscard]] virtual KernelResult run(const AttentionCall& call, const BlockSelection* selection) const = 0;
   /// What run() would report, for a call that may have no data. No allocation.
-  [[nodiscard]] virtual KernelResult route(const AttentionCall& call, const BlockSelection* selection) const noexcept = 0;
+  [[nodiscard]] virtual KernelResult route(const AttentionCall& call,
+                                           const BlockSelection* selection) const noexcept = 0;
   /// route() with memory, alternatives and warnings.
   [[nodiscard]] virtual KernelForecast forecast(const AttentionCall& call, const BlockSelection* selection) const = 0;
 };

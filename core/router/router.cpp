@@ -20,13 +20,15 @@ Router::Router(std::shared_ptr<const Plan> plan, const GenerationContext* contex
 
 Route Router::operator()(const AttentionCall& call) {
   const CallFacts facts(call);
+  std::string_view fell_back;
   for (const PlanEntry& entry : plan_->entries()) {
     if (!entry.gate.accepts(facts, call)) continue;
-    Route route = serve(entry, call);
+    Route route = serve(entry, call, false, fell_back);
     // A kernel that fails where it had accepted leaves the call to the ones below it.
     if (route.failure.empty()) return route;
+    if (fell_back.empty()) fell_back = route.failure;
   }
-  return serve(plan_->last(), call);
+  return serve(plan_->last(), call, false, fell_back);
 }
 
 FrozenRoute::Guard::Guard(const AttentionCall& call) noexcept
@@ -55,7 +57,7 @@ Route Router::operator()(const AttentionCall& call, FrozenRoute& site) {
   return route.failure.empty() || site.entry_ == &plan_->last() ? route : (*this)(call);
 }
 
-Route Router::serve(const PlanEntry& entry, const AttentionCall& call, bool bypassed) {
+Route Router::serve(const PlanEntry& entry, const AttentionCall& call, bool bypassed, std::string_view fell_back) {
   if (!entry.kernel) return {entry.name, {}, {}, false, kNobody};
   const BlockSelection* selection = nullptr;
   std::string_view stage_reason;
@@ -68,12 +70,13 @@ Route Router::serve(const PlanEntry& entry, const AttentionCall& call, bool bypa
   const bool timed = timing_ && observer_ != nullptr && compute;
   const std::int64_t begin = timed ? now_ns() : 0;
   const KernelResult result = compute ? entry.kernel->run(call, selection) : entry.kernel->route(call, selection);
-  const Route route{entry.name, result.backend, result.variant, selection != nullptr, result.failure};
+  if (fell_back.empty()) fell_back = result.fell_back;
+  const Route route{entry.name, result.backend, result.variant, selection != nullptr, result.failure, fell_back};
   if (observer_ != nullptr && result.failure.empty()) {
     const std::string_view requested = bypassed ? entry.name : requested_.empty() ? plan_->requested() : requested_;
     observer_->observe({call, requested, entry.name, result.backend, result.variant, selection,
                         context_ == nullptr ? Role::none : context_->role(), context_ == nullptr ? 0 : context_->step(),
-                        compute, begin, timed ? now_ns() : 0, stage_reason, bypassed});
+                        compute, begin, timed ? now_ns() : 0, stage_reason, bypassed, fell_back});
   }
   return route;
 }

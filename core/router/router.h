@@ -28,6 +28,7 @@ struct RouteRecord {
   std::int64_t end_ns;
   std::string_view stage_reason{};  ///< a static string: why the sparse stage, which was asked, left the call dense
   bool bypassed = false;            ///< a dispatcher served it directly: the chain was not asked
+  std::string_view fell_back{};     ///< why a kernel that had accepted the call, or was to compute it, did not
 };
 
 /// Sees every route. Called on the router's thread, inside the call: it must be quick and must not throw.
@@ -46,7 +47,8 @@ struct Route {
   std::string_view executed;
   std::string_view variant;
   bool sparse = false;
-  std::string_view failure;  ///< not empty: nobody could serve; the output is not written
+  std::string_view failure;      ///< not empty: nobody could serve; the output is not written
+  std::string_view fell_back{};  ///< as RouteRecord's
 };
 
 /// The entry that serves one call site, chosen once: what a compiled job keeps instead of asking the chain on every
@@ -103,7 +105,8 @@ class Router {
   void set_timing(bool timing) noexcept { timing_ = timing; }
 
  private:
-  Route serve(const PlanEntry& entry, const AttentionCall& call, bool bypassed = false);
+  Route serve(const PlanEntry& entry, const AttentionCall& call, bool bypassed = false,
+              std::string_view fell_back = {});
 
   std::shared_ptr<const Plan> plan_;
   const GenerationContext* context_;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/cuda/serve/device_kernel.h"
+
+#include <new>
+#include <set>
+
+namespace attn::cuda {
+namespace {
+
+constexpr std::string_view kFailed = "the GPU failed";
+
+}  // namespace
+
+std::string_view kept_sentence(const std::string& sentence) {
+  constexpr std::size_t kMost = 256;
+  static std::mutex mutex;
+  static std::set<std::string> kept;  // nodes never move
+  const std::lock_guard lock(mutex);
+  if (const auto found = kept.find(sentence); found != kept.end()) return *found;
+  if (kept.size() >= kMost) return kFailed;
+  return *kept.insert(sentence).first;
+}
+
+const DeviceCompute* DeviceKernel::compute_for(const AttentionCall& call, const BlockSelection* selection) const {
+  for (const auto& compute : computes_) {
+    if (compute->refusal(call, selection).empty()) return compute.get();
+  }
+  return nullptr;
+}
+
+KernelResult DeviceKernel::run(const AttentionCall& call, const BlockSelection* selection) const {
+  KernelResult result = host_->route(call, selection);
+  if (!result.failure.empty()) return result;
+  const DeviceCompute* compute = call.output.elements() == 0 ? nullptr : compute_for(call, selection);
+  if (compute == nullptr) return host_->run(call, selection);
+  std::string error;
+  try {
+    const std::lock_guard lock(gpu_->mutex);
+    const auto done = compute->run(*gpu_, call, selection);
+    if (done) return result;
+    error = done.error();
+  } catch (const std::bad_alloc&) {
+    error = "the host ran out of memory";
+  }
+  const std::string_view sentence = kept_sentence(std::string(compute->name()) + ": " + error);
+  if (on_failure_ == OnFailure::decline) {
+    result.failure = sentence;
+    return result;
+  }
+  result = host_->run(call, selection);
+  result.fell_back = sentence;
+  return result;
+}
+
+KernelForecast DeviceKernel::forecast(const AttentionCall& call, const BlockSelection* selection) const {
+  KernelForecast forecast = host_->forecast(call, selection);
+  bool served = false;
+  for (const auto& compute : computes_) {
+    std::string refusal = compute->refusal(call, selection);
+    const bool takes = refusal.empty();
+    forecast.choices.push_back({compute->name(), "a call that it takes on " + gpu_->info.name,
+                                takes && served ? "not needed"
+                                : takes         ? "serves"
+                                                : "declines",
+                                takes, std::move(refusal)});
+    served = served || takes;
+  }
+  if (!served)
+    forecast.warnings.push_back("computed by the host: no kernel on " + gpu_->info.name + " takes this call");
+  return forecast;
+}
+
+}  // namespace attn::cuda

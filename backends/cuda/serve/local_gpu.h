@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "backends/cuda/runtime/device_pool.h"
+#include "backends/cuda/runtime/discovery.h"
+
+#include <memory>
+#include <mutex>
+
+namespace attn::cuda {
+
+/// A GPU of this machine in use: its stream, its memory, and the lock that its users take. Lives as long as a kernel
+/// that was prepared for it.
+struct LocalGpu {
+  LocalGpu(CudaDevice which, std::unique_ptr<DeviceApi> opened, std::int64_t pool_bound)
+      : info(std::move(which)), api(std::move(opened)), pool(*api, pool_bound) {}
+
+  CudaDevice info;
+  std::unique_ptr<DeviceApi> api;
+  DevicePool pool;
+  std::mutex mutex;
+};
+
+/// GPU `index` of this machine, opened once and shared. Its pool keeps an eighth of its memory at most. The error is
+/// this machine's state, or the call that failed.
+[[nodiscard]] Expected<std::shared_ptr<LocalGpu>> local_gpu(int index);
+
+}  // namespace attn::cuda

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/cudnn/cudnn_compute.h"
+
+#include "backends/cudnn/mask_bias.h"
+#include "backends/cudnn/plan_cache.h"
+#include "backends/simd/call_addresses.h"
+
+#include <mutex>
+#include <utility>
+
+namespace attn::cudnn {
+namespace {
+
+constexpr std::size_t kKeptAnswers = 64;
+
+Dims packed(const Dims& size) noexcept { return {size[1] * size[2] * size[3], size[2] * size[3], size[3], 1}; }
+
+/// Strides (batch, heads, tokens, dim) of a view whose leading dims fold. A dim of size 1 gets the packed stride.
+Dims strides_of(const TensorView& view, const Dims& size) noexcept {
+  Dims stride = packed(size);
+  const std::int64_t batch_step =
+      view.rank == 5 && view.size(1) > 1 ? view.step(1) : view.step(view.rank == 5 ? 0 : -4);
+  const Dims stated{batch_step, view.step(-3), view.step(-2), view.step(-1)};
+  for (std::size_t i = 0; i < stride.size(); ++i) {
+    if (size[i] > 1) stride[i] = stated[i];
+  }
+  return stride;
+}
+
+/// cuDNN's handle on one GPU, made when it is first needed.
+class OwnedHandle {
+ public:
+  OwnedHandle() = default;
+  OwnedHandle(const OwnedHandle&) = delete;
+  OwnedHandle& operator=(const OwnedHandle&) = delete;
+  ~OwnedHandle() {
+    if (handle_ != nullptr) library_->destroy_handle(handle_);
+  }
+
+  Expected<Handle> get(const std::shared_ptr<const Library>& library, void* stream) {
+    if (handle_ == nullptr) {
+      library_ = library;
+      if (const int status = library->create_handle(&handle_); status != 0) {
+        handle_ = nullptr;
+        return fail(library->failure("cudnnCreate", "a handle", status));
+      }
+    }
+    if (const int status = library->set_stream(handle_, stream); status != 0) {
+      return fail(library->failure("cudnnSetStream", "the handle", status));
+    }
+    return handle_;
+  }
+
+ private:
+  std::shared_ptr<const Library> library_;
+  Handle handle_ = nullptr;
+};
+
+class CudnnCompute final : public cuda::DeviceCompute {
+ public:
+  CudnnCompute(Expected<std::shared_ptr<const Library>> library, DeviceProperties device)
+      : library_(std::move(library)), device_(std::move(device)), answers_(kKeptAnswers) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "cuDNN"; }
+
+  [[nodiscard]] std::string refusal(const AttentionCall& call, const BlockSelection* selection) const override {
+    if (!library_) return library_.error();
+    const auto problem = problem_of(call, selection);
+    if (!problem) return problem.error();
+    const Answer answer = answer_for(*problem);
+    return answer ? std::string() : answer.error();
+  }
+
+  [[nodiscard]] Expected<void> run(cuda::LocalGpu& gpu, const AttentionCall& call,
+                                   const BlockSelection* selection) const override {
+    if (!library_) return fail(library_.error());
+    if (const auto current = gpu.api->make_current(); !current) return current;
+    std::optional<MaskBias> bias;  // outlives the copies
+    std::vector<std::uint8_t> tiles;
+    cuda::Transfer transfer(*gpu.api, gpu.pool);
+    const auto placed = cuda::place(transfer, call, false);
+    if (!placed) return fail(placed.error());
+    auto problem = problem_of(call, selection);
+    if (!problem) return fail(problem.error());
+    fix_strides(*problem, placed->call);
+    SdpaMemory memory{placed->call.query.data,
+                      placed->call.key.data,
+                      placed->call.value.data,
+                      placed->call.output.data,
+                      nullptr,
+                      nullptr,
+                      static_cast<float>(call.effective_scale())};
+    cuda::DeviceCopy bias_copy;
+    if (call.attn_mask) {
+      auto made = bias_of_mask(call);
+      if (!made) return fail(made.error());
+      bias = std::move(*made);
+      auto copy = transfer.upload(bias->bias.view(), "attn_mask");
+      if (!copy) return fail(copy.error());
+      bias_copy = std::move(*copy);
+      memory.bias = bias_copy.view.data;
+    }
+    cuda::DeviceBuffer mask;
+    if (selection != nullptr) {
+      tiles = mask_bytes(*selection, problem->batch, problem->heads);
+      auto sent = send(gpu, tiles);
+      if (!sent) return fail(sent.error());
+      mask = std::move(*sent);
+      memory.block_mask = mask.data();
+    }
+    if (const auto done = execute(gpu, *problem, memory); !done) return done;
+    if (const auto queued = transfer.download(placed->output, call.output, "output"); !queued) return queued;
+    const auto finished = transfer.finish(name());
+    if (finished && bias) clear_rows(*bias, call);
+    return finished;
+  }
+
+ private:
+  using Answer = Expected<std::shared_ptr<const SdpaPlan>>;
+
+  [[nodiscard]] Answer answer_for(const SdpaProblem& problem) const {
+    return answers_.get(problem, [&] { return SdpaPlan::build(*library_, problem, device_); });
+  }
+
+  static Expected<cuda::DeviceBuffer> send(cuda::LocalGpu& gpu, const std::vector<std::uint8_t>& bytes) {
+    const cuda::Subject subject = [] { return std::string("the block mask"); };
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    auto buffer = gpu.pool.get(size, subject);
+    if (!buffer) return buffer;
+    if (const auto queued = gpu.api->copy_in(buffer->data(), bytes.data(), size, subject); !queued) {
+      return fail(queued.error());
+    }
+    return buffer;
+  }
+
+  Expected<void> execute(cuda::LocalGpu& gpu, const SdpaProblem& problem, const SdpaMemory& memory) const {
+    const Answer plan = answer_for(problem);
+    if (!plan) return fail(plan.error());
+    const auto workspace = gpu.pool.get((*plan)->workspace_bytes(), [] { return std::string("cuDNN's workspace"); });
+    if (!workspace) return fail(workspace.error());
+    const auto handle = handle_.get(*library_, gpu.api->stream());
+    if (!handle) return fail(handle.error());
+    return (*plan)->execute(*handle, memory, workspace->data());
+  }
+
+  /// What was uploaded may lie otherwise than on the host.
+  static void fix_strides(SdpaProblem& problem, const AttentionCall& placed) {
+    const SdpaProblem& p = problem;
+    problem.query_stride = strides_of(placed.query, {p.batch, p.heads, p.query_tokens, p.head_dim});
+    problem.key_stride = strides_of(placed.key, {p.batch, p.kv_heads, p.key_tokens, p.head_dim});
+    problem.value_stride = strides_of(placed.value, {p.batch, p.kv_heads, p.key_tokens, p.value_dim});
+    problem.output_stride = strides_of(placed.output, {p.batch, p.heads, p.query_tokens, p.value_dim});
+  }
+
+  Expected<std::shared_ptr<const Library>> library_;
+  DeviceProperties device_;
+  mutable AnswerCache<Answer> answers_;
+  mutable OwnedHandle handle_;  ///< used under the GPU's lock
+};
+
+}  // namespace
+
+Expected<SdpaProblem> problem_of(const AttentionCall& call, const BlockSelection* selection) {
+  const CallSizes sizes = sizes_of(call);
+  if (call.query.elements() == 0 || call.key.elements() == 0 || sizes.value_dim == 0) {
+    return fail("takes no empty tensor");
+  }
+  if (call.key.dtype != call.query.dtype || call.value.dtype != call.query.dtype ||
+      (call.output.rank != 0 && call.output.dtype != call.query.dtype)) {
+    return fail("takes query, key, value and output of one dtype");
+  }
+  SdpaProblem p;
+  p.batch = sizes.batch;
+  p.heads = sizes.heads;
+  p.kv_heads = sizes.kv_heads;
+  p.query_tokens = sizes.query_tokens;
+  p.key_tokens = sizes.key_tokens;
+  p.head_dim = sizes.head_dim;
+  p.value_dim = sizes.value_dim;
+  p.dtype = call.query.dtype;
+  p.query_stride = packed({p.batch, p.heads, p.query_tokens, p.head_dim});
+  p.key_stride = packed({p.batch, p.kv_heads, p.key_tokens, p.head_dim});
+  p.value_stride = packed({p.batch, p.kv_heads, p.key_tokens, p.value_dim});
+  p.output_stride = packed({p.batch, p.heads, p.query_tokens, p.value_dim});
+  p.is_causal = call.is_causal;
+  if (call.attn_mask) {
+    const TensorView& mask = *call.attn_mask;
+    const bool one_batch = mask.size(-5) == 1 && mask.size(-4) == 1;
+    const Dims size{one_batch ? 1 : p.batch, mask.size(-3) == 1 ? 1 : p.heads, mask.size(-2) == 1 ? 1 : p.query_tokens,
+                    p.key_tokens};
+    p.bias = {DType::float32, size, packed(size)};
+  }
+  if (selection != nullptr) {
+    if (selection->block_q != kMaskTile || selection->block_kv != kMaskTile) {
+      return fail("takes block selections of 128 by 128 tokens");
+    }
+    p.block_mask = true;
+  }
+  return p;
+}
+
+std::vector<std::uint8_t> mask_bytes(const BlockSelection& selection, std::int64_t batch, std::int64_t heads) {
+  const std::int64_t row_bytes = (selection.key_tiles + kTilesPerByte - 1) / kTilesPerByte;
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(batch * heads * selection.query_tiles * row_bytes));
+  std::size_t row = 0;
+  for (std::int64_t b = 0; b < batch; ++b) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t i = 0; i < selection.query_tiles; ++i, row += static_cast<std::size_t>(row_bytes)) {
+        for (std::int64_t j = 0; j < selection.key_tiles; ++j) {
+          if (!selection.kept(b, h, i, j)) continue;
+          std::uint8_t& byte = bytes[row + static_cast<std::size_t>(j / kTilesPerByte)];
+          byte = static_cast<std::uint8_t>(byte | (1U << static_cast<unsigned>(j % kTilesPerByte)));
+        }
+      }
+    }
+  }
+  return bytes;
+}
+
+std::unique_ptr<cuda::DeviceCompute> cudnn_compute(Expected<std::shared_ptr<const Library>> library,
+                                                   DeviceProperties device) {
+  return std::make_unique<CudnnCompute>(std::move(library), std::move(device));
+}
+
+std::unique_ptr<cuda::DeviceCompute> cudnn_compute(const cuda::CudaDevice& device) {
+  DeviceProperties properties;
+  properties.local = device.index;
+  properties.capability = device.capability;
+  properties.name = device.name;
+  return cudnn_compute(this_machines_cudnn(), std::move(properties));
+}
+
+}  // namespace attn::cudnn
