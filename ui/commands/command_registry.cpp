@@ -56,6 +56,12 @@ void CommandRegistry::adopt(const QList<QAction*>& actions) {
   for (QAction* action : actions) adopt(action);
 }
 
+void CommandRegistry::explain(const QString& id, std::function<QString()> why_not) {
+  const auto at = std::find_if(commands_.begin(), commands_.end(), [&](const Command& one) { return one.id() == id; });
+  Q_ASSERT(at != commands_.end());
+  at->why_not = std::move(why_not);
+}
+
 const Command* CommandRegistry::find(const QString& id) const {
   const auto at = std::find_if(commands_.begin(), commands_.end(), [&](const Command& one) { return one.id() == id; });
   return at == commands_.end() ? nullptr : &*at;

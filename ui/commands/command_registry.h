@@ -55,8 +55,8 @@ class CommandRegistry final : public QObject {
   /// A command that a panel owns; its object name is its id.
   void adopt(QAction* action);
   void adopt(const QList<QAction*>& actions);
-  /// What to say while the command last added is disabled.
-  void explain(std::function<QString()> why_not) { commands_.back().why_not = std::move(why_not); }
+  /// What to say while a command that was added is disabled.
+  void explain(const QString& id, std::function<QString()> why_not);
   /// What the command last added is called whatever it would do now: "Undo".
   void call_it(const QString& name) { commands_.back().name = name; }
   /// Keys that a panel takes by itself, for the command last added.

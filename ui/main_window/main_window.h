@@ -127,6 +127,7 @@ class MainWindow final : public QMainWindow {
   void add_view_commands();
   void add_layout_commands();
   void add_help_commands();
+  void explain_commands();
   void connect_panels();
   void connect_platform();
   void connect_preview();

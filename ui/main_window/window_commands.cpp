@@ -43,6 +43,7 @@ void MainWindow::make_commands() {
   add_view_commands();
   add_layout_commands();
   add_help_commands();
+  explain_commands();
   fill_menu_bar(*menuBar(), commands_);
   palette_ = new CommandPalette(commands_, theme_, this);
 }
@@ -59,12 +60,10 @@ void MainWindow::add_file_commands() {
     recent_ << commands_.add(id, {}, {}, [this, i] {
       if (i < document_->recent().size()) opener_->open(document_->recent()[i]);
     });
-    commands_.explain([] { return tr("no file was opened yet"); });
   }
   commands_.separate();
   QAction* forget =
       commands_.add("file.recent.forget", tr("&Forget these"), {}, [this] { document_->forget_recent(); });
-  commands_.explain([] { return tr("no file was opened yet"); });
   const auto show = [this, forget] {
     const QStringList& files = document_->recent();
     for (int i = 0; i < recent_.size(); ++i) {
@@ -99,16 +98,12 @@ void MainWindow::add_edit_commands() {
   commands_.begin(tr("&Edit"));
   commands_.adopt(history_.undo_action());
   commands_.call_it(tr("Undo"));
-  commands_.explain([] { return tr("no setting was changed"); });
   commands_.adopt(history_.redo_action());
   commands_.call_it(tr("Redo"));
-  commands_.explain([] { return tr("nothing was undone"); });
   commands_.separate();
   selection_.serve(this);
   commands_.adopt(selection_.back_action());
-  commands_.explain([] { return tr("nothing was selected before"); });
   commands_.adopt(selection_.forward_action());
-  commands_.explain([] { return tr("nothing was selected after"); });
   commands_.separate();
   commands_.add(
       "routes.copy", tr("&Copy rows"), {}, [this] { routes_->copy(); },
@@ -130,16 +125,13 @@ void MainWindow::add_run_commands() {
   run_ = commands_.add(
       "run.start", tr("&Run"), keys("Ctrl+R"), [this] { workload_->run(); },
       tr("Make every attention call of one generation of this model"));
-  commands_.explain([] { return tr("a job is running"); });
   stop_ = commands_.add(
       "run.stop", tr("&Stop"), {}, [this] { workload_->stop(); }, tr("Stop the running job between two calls"));
-  commands_.explain([] { return tr("no job is running"); });
   commands_.say_panel_keys(tr("Esc"));
   commands_.begin(tr("&Chain"));
   commands_.add("chain.rebuild", tr("Re&build"), keys("Ctrl+B"), [this] { services_.engine.rebuild(); });
   QAction* revert =
       commands_.add("chain.revert", tr("Re&vert pending edits"), {}, [this] { services_.engine.revert_pending(); });
-  commands_.explain([] { return tr("no edit waits for the end of a job"); });
   const auto show = [this, revert] { revert->setEnabled(services_.engine.is_pending()); };
   connect(&link_, &EngineLink::settings_changed, revert, show);
   show();
@@ -220,7 +212,6 @@ void MainWindow::add_layout_commands() {
     const QByteArray id = "layout.slot" + number.toLatin1() + ".load";
     QAction* load = commands_.add(id, tr("Arrange as in slot &%1").arg(number), {QKeySequence("Ctrl+" + number)},
                                   [this, slot] { state_->put_layout(*slots_.at(slot)); });
-    commands_.explain([] { return tr("nothing was kept in this slot"); });
     const auto show = [this, load, slot] { load->setEnabled(slots_.at(slot).has_value()); };
     connect(&slots_, &LayoutSlots::changed, load, show);
     show();
