@@ -46,6 +46,7 @@ Json explanation_json(const Explanation& e, const WrittenCall& written) {
   Json json;
   json["call"] = write_call(written);
   json["target"] = e.target;
+  json["emulation"] = e.emulation.empty() ? Json(nullptr) : Json(e.emulation);
   json["chain"] = e.chain;
   json["route"] = {
       {"requested", e.requested}, {"selected", e.selected}, {"executed", e.executed},         {"kernel", e.kernel},
@@ -86,7 +87,8 @@ void print_checks(const std::vector<Verdict>& checks) {
 }
 
 void print_explanation(const Explanation& e, const WrittenCall& written, const OptionValues& values) {
-  std::cout << write_call(written) << "\n\ntarget     " << e.target << "\noverrides  ";
+  std::cout << write_call(written) << "\n\ntarget     " << e.target << (e.emulation.empty() ? "" : ", " + e.emulation)
+            << "\noverrides  ";
   const OptionList overrides = values.list(keys::overrides);
   std::cout << (overrides.empty() ? "none" : app::joined(overrides)) << "\nchain      " << e.chain << "\n\nserved by  "
             << e.selected << (e.sparse ? "+sparse" : "") << (e.kernel.empty() ? "" : " (" + e.kernel + ")") << ": "

@@ -4,6 +4,8 @@
 #include "app/jobs/nearest.h"
 #include "app/jobs/targets/targets.h"
 #include "app/jobs/tensors/generated.h"
+#include "backends/cuda/runtime/discovery.h"
+#include "backends/cudnn/library.h"
 
 #include <iostream>
 #include <memory>
@@ -86,7 +88,14 @@ int run_backends(const ChainOptions& options) {
   return Exit::done;
 }
 
+Json cudnn_json() {
+  const auto& library = cudnn::this_machines_cudnn();
+  if (!library) return {{"version", nullptr}, {"reason", library.error()}};
+  return {{"version", (*library)->version_text()}, {"reason", nullptr}};
+}
+
 int run_targets(bool json) {
+  const cuda::Discovery& machine = cuda::this_machine();
   const auto targets = app::load_targets();
   if (!targets) return say(Exit::failed, targets.error());
   Json list = Json::array();
@@ -97,7 +106,10 @@ int run_targets(bool json) {
     entry["gfx"] = target.gfx.empty() ? Json(nullptr) : Json(target.gfx);
     entry["memory_bytes"] = target.memory_bytes ? Json(*target.memory_bytes) : Json(nullptr);
     entry["state"] = target.present ? "present" : "emulated";
-    entry["reason"] = target.present ? "this machine" : "not in this machine: its kernels run on the host";
+    entry["reason"] = !target.present ? "not in this machine: its kernels run on the host"
+                      : target.device ? "this machine's GPU"
+                                      : "this machine";
+    entry["absence"] = target.absence.empty() ? Json(nullptr) : Json(target.absence);
     list.push_back(std::move(entry));
     const std::string architecture = target.capability    ? "sm_" + std::to_string(*target.capability)
                                      : target.gfx.empty() ? "-"
@@ -107,9 +119,18 @@ int run_targets(bool json) {
                     target.present ? "present" : "emulated"});
   }
   if (json) {
-    print(Json{{"targets", list}});
+    print(Json{{"targets", list},
+               {"cuda",
+                {{"state", std::string(cuda::name_of(machine.state))},
+                 {"sentence", machine.sentence},
+                 {"cudnn", cudnn_json()}}}});
   } else {
     print_table({"target", "label", "platform", "architecture", "memory", "state"}, rows, {4});
+    std::cout << "\nCUDA: " << machine.sentence << "\n";
+    if (machine.state == cuda::CudaState::ready) {
+      const auto& library = cudnn::this_machines_cudnn();
+      std::cout << (library ? "cuDNN " + (*library)->version_text() : library.error()) << "\n";
+    }
   }
   return Exit::done;
 }

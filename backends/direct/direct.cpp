@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/direct/direct.h"
 
+#include "backends/cuda/serve/on_gpu.h"
 #include "backends/sage/sage.h"
 #include "backends/sdpa/sdpa.h"
 #include "backends/simd/exact_kernel.h"
@@ -106,7 +107,10 @@ Expected<PreparedBackend> prepare(const Served& served, const DispatcherBackend&
   Expected<PreparedBackend> prepared = PreparedBackend{};
   switch (served.arithmetic) {
     case Arithmetic::exact:
-      prepared = PreparedBackend{std::make_shared<ExactKernel>(served.name, served.detail, false), std::nullopt, {}};
+      prepared = PreparedBackend{
+          cuda::exact_on_gpu(context.target, std::make_shared<ExactKernel>(served.name, served.detail, false)),
+          std::nullopt,
+          {}};
       break;
     case Arithmetic::torch:
       prepared = prepare_torch(served, context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/flash/flash.h"
 
+#include "backends/cuda/serve/on_gpu.h"
 #include "backends/simd/exact_kernel.h"
 
 namespace attn {
@@ -14,8 +15,8 @@ Expected<PreparedBackend> prepare(const PrepareContext& context) {
     return fail("needs compute capability 8.0 or later, the target has " + std::to_string(*target.capability / 10) +
                 "." + std::to_string(*target.capability % 10));
   }
-  return PreparedBackend{std::make_shared<ExactKernel>("flash", "flash", false), std::nullopt,
-                         "Torch attention: type=\"Flash attention\""};
+  return PreparedBackend{cuda::exact_on_gpu(target, std::make_shared<ExactKernel>("flash", "flash", false)),
+                         std::nullopt, "Torch attention: type=\"Flash attention\""};
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/flex/flex.h"
 
+#include "backends/cuda/serve/on_gpu.h"
 #include "backends/simd/exact_kernel.h"
 
 namespace attn {
 namespace {
 
-Expected<PreparedBackend> prepare(const PrepareContext&) {
-  return PreparedBackend{std::make_shared<ExactKernel>("flex", "flex", true), std::nullopt,
-                         "Torch attention: type=\"Flex attention\""};
+Expected<PreparedBackend> prepare(const PrepareContext& context) {
+  return PreparedBackend{cuda::exact_on_gpu(context.target, std::make_shared<ExactKernel>("flex", "flex", true)),
+                         std::nullopt, "Torch attention: type=\"Flex attention\""};
 }
 
 }  // namespace

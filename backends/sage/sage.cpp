@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/sage/sage.h"
 
+#include "backends/cuda/serve/on_gpu.h"
 #include "backends/sage/sage_variant.h"
 #include "backends/simd/exact_kernel.h"
 #include "backends/simd/int8_tiles.h"
@@ -61,10 +62,13 @@ class SageOperands final : public OperandSource {
   SageVariant variant_;
 };
 
+constexpr int kFp16ValuesCapability = 80;
+
 class SageKernel final : public AttentionKernel {
  public:
   SageKernel(const SageVariant& variant, const Target& target) : variant_(variant) {
     if (target.platform == "cuda" && target.capability) capability_ = *target.capability;
+    on_gpu_ = target.device.has_value();
     arithmetic_.query_tile = variant.query_block;
     arithmetic_.key_tile = variant.key_block;
     arithmetic_.probabilities = variant.value_range == 0.0F ? Probabilities::fp16 : Probabilities::e4m3_static;
@@ -105,7 +109,7 @@ class SageKernel final : public AttentionKernel {
     const std::string have = capability_ == 0
                                  ? std::string("not stated")
                                  : std::to_string(capability_ / 10) + "." + std::to_string(capability_ % 10);
-    const std::string arch = "compute capability " + have;
+    const std::string arch = "compute capability " + have + (on_gpu_ ? " with fp16 values on this machine's GPU" : "");
     std::vector<Verdict> verdicts;
     const auto add = [&](std::string_view kernel, std::string_view needs, std::string_view declined) {
       const bool chosen = kernel == variant_.name;
@@ -124,14 +128,20 @@ class SageKernel final : public AttentionKernel {
   SageVariant variant_;
   Arithmetic arithmetic_;
   int capability_ = 0;
+  bool on_gpu_ = false;
 };
 
 Expected<PreparedBackend> prepare(const PrepareContext& context) {
-  const Expected<SageVariant> variant = sage_variant_for(context.target);
+  // On this machine's GPU the values are fp16: the library has that kernel for every architecture from 8.0 on.
+  Target architecture = context.target;
+  if (architecture.device) architecture.capability = kFp16ValuesCapability;
+  const Expected<SageVariant> variant = sage_variant_for(architecture);
   if (!variant) return fail(variant.error());
   const bool chosen_by_hand = context.target.platform == "cuda" && context.target.capability == 86;
   return PreparedBackend{
-      std::make_shared<SageKernel>(*variant, context.target), std::nullopt,
+      cuda::int8_on_gpu(context.target, std::make_shared<SageKernel>(*variant, context.target),
+                        [chosen = *variant](const AttentionCall& call) { return sage_on_gpu(chosen, call); }),
+      std::nullopt,
       std::string("Torch attention: type=\"Sage attention\" backend=") + (chosen_by_hand ? "cuda" : "auto")};
 }
 

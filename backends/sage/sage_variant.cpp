@@ -110,4 +110,29 @@ Int8Arithmetic sage_int8(const SageVariant& variant, const AttentionCall& call) 
   return how;
 }
 
+std::optional<cuda::Int8Options> sage_on_gpu(const SageVariant& variant, const AttentionCall& call) {
+  if (variant.value_range != 0.0F || variant.accumulator != Accumulator::fp32) return std::nullopt;
+  const Int8Scheme scheme = sage_int8(variant, call).scheme;
+  cuda::Int8Options options;
+  switch (variant.granularity) {
+    case SageGranularity::per_block:
+      options.group = cuda::FactorGroup::block;
+      break;
+    case SageGranularity::per_warp:
+      options.group = cuda::FactorGroup::warp;
+      break;
+    case SageGranularity::per_thread:
+      options.group = cuda::FactorGroup::thread;
+      break;
+  }
+  options.query_block = variant.query_block;
+  options.key_block = variant.key_block;
+  options.warp_rows = variant.warp_rows;
+  options.least_largest = scheme.least_largest;
+  options.added = scheme.added;
+  options.half_away = scheme.half_away;
+  options.value = DType::float16;
+  return options;
+}
+
 }  // namespace attn

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "backends/cuda/kernels/tasks.h"
 #include "backends/simd/int8_tiles.h"
 #include "backends/simd/tiled_attention.h"
 #include "core/registry/target.h"
 #include "core/tensor/expected.h"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +44,9 @@ void quantise_sage(const SageVariant& variant, bool keys, float* rows, std::int6
 /// The kernel for a target: by compute capability on cuda, Triton elsewhere. The error says which capabilities have
 /// one.
 [[nodiscard]] Expected<SageVariant> sage_variant_for(const Target& target);
+
+/// The same on a GPU; nullopt for variants with other values or sums.
+[[nodiscard]] std::optional<cuda::Int8Options> sage_on_gpu(const SageVariant& variant, const AttentionCall& call);
 
 /// A variant with fp16 values and fp32 sums, for the INT8 kernel.
 [[nodiscard]] Int8Arithmetic sage_int8(const SageVariant& variant, const AttentionCall& call) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/sdnq/sdnq.h"
 
+#include "backends/cuda/serve/on_gpu.h"
 #include "backends/sdnq/sdnq_operands.h"
 #include "backends/sdnq/sdnq_options.h"
 #include "backends/simd/exact_kernel.h"
@@ -96,7 +97,10 @@ Expected<PreparedBackend> prepare(const PrepareContext& context) {
     return fail("float8_e4m3fn needs compute capability 8.9 or later, the target has " +
                 std::to_string(*target.capability / 10) + "." + std::to_string(*target.capability % 10));
   }
-  return PreparedBackend{std::make_shared<SdnqKernel>(*options), std::nullopt, log_line(*options)};
+  return PreparedBackend{
+      cuda::int8_on_gpu(target, std::make_shared<SdnqKernel>(*options),
+                        [chosen = *options](const AttentionCall& call) { return sdnq_on_gpu(chosen, call); }),
+      std::nullopt, log_line(*options)};
 }
 
 }  // namespace

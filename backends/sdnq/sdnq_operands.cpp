@@ -137,4 +137,21 @@ std::optional<Int8Arithmetic> sdnq_int8(const SdnqOptions& options, const Attent
   return how;
 }
 
+std::optional<cuda::Int8Options> sdnq_on_gpu(const SdnqOptions& options, const AttentionCall& call) noexcept {
+  const std::optional<Int8Arithmetic> how = sdnq_int8(options, call);
+  if (!how || (how->values != Int8Values::fp16 && how->values != Int8Values::bf16)) return std::nullopt;
+  cuda::Int8Options on_gpu;
+  on_gpu.group = cuda::FactorGroup::token;
+  on_gpu.smooth_keys = how->smooth_keys;
+  if (how->key_group > 0) {
+    on_gpu.rotated_channels = static_cast<int>(how->key_width);
+    on_gpu.rotation_group = static_cast<int>(how->key_group);
+  }
+  on_gpu.least_largest = how->scheme.least_largest;
+  on_gpu.added = how->scheme.added;
+  on_gpu.half_away = how->scheme.half_away;
+  on_gpu.value = call.value.dtype;
+  return on_gpu;
+}
+
 }  // namespace attn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "backends/cuda/kernels/tasks.h"
 #include "backends/sdnq/sdnq_options.h"
 #include "backends/simd/int8_tiles.h"
 #include "backends/simd/tiled_attention.h"
@@ -38,5 +39,9 @@ class SdnqOperands final : public OperandSource {
 /// The same arithmetic for the INT8 kernel, where it has it: INT8 scores quantised in fp32, values as they are or INT8
 /// too, and fp32 sums.
 [[nodiscard]] std::optional<Int8Arithmetic> sdnq_int8(const SdnqOptions& options, const AttentionCall& call) noexcept;
+
+/// The same on a GPU, where it has it: values in float16 or bfloat16, as they are.
+[[nodiscard]] std::optional<cuda::Int8Options> sdnq_on_gpu(const SdnqOptions& options,
+                                                           const AttentionCall& call) noexcept;
 
 }  // namespace attn

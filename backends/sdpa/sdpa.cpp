@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/sdpa/sdpa.h"
 
+#include "backends/cuda/serve/on_gpu.h"
 #include "backends/sdpa/math_attention.h"
 #include "backends/sdpa/variants.h"
 #include "backends/simd/exact_kernel.h"
@@ -150,7 +151,9 @@ Expected<PreparedBackend> prepare(const PrepareContext& context) {
   const bool stated = context.options.find(kFlagsKey) != nullptr;
   const OptionList list = stated ? context.options.list(kFlagsKey) : std::get<OptionList>(kernels_option().fallback);
   const SdpaFlags flags{ticked(list, "Flash"), ticked(list, "Memory"), ticked(list, "Math")};
-  return PreparedBackend{std::make_shared<SdpaKernel>(flags, context.target), std::nullopt,
+  auto host = std::make_shared<SdpaKernel>(flags, context.target);
+  // Nobody stands below the original, so what the GPU cannot compute the host does.
+  return PreparedBackend{cuda::exact_on_gpu(context.target, std::move(host), cuda::OnFailure::host), std::nullopt,
                          "Torch attention: type=\"sdpa\" kernels=" + quoted(list)};
 }
 

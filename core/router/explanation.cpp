@@ -145,6 +145,9 @@ Explanation explain_route(const Registry& registry, const Plan& plan, const Atte
   Explanation out;
   out.chain = plan.chain();
   out.target = plan.target().name;
+  if (!plan.target().present && !plan.target().absence.empty()) {
+    out.emulation = "emulated on this host: " + plan.target().absence;
+  }
   out.requested = plan.requested();
   const PlanEntry& serving = serving_entry(plan, call);
   for (const BackendReport& report : plan.reports()) {

@@ -27,6 +27,7 @@ struct BackendVerdict {
 struct Explanation {
   std::string chain;
   std::string target;
+  std::string emulation{};  ///< "emulated on this host: <why>"; empty where the target is present or nobody looked
   std::string requested;
   std::string selected;
   std::string executed;  ///< what the kernel says it would run as

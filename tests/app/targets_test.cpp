@@ -42,15 +42,56 @@ class TargetsTest : public QObject {
  private slots:
   void cleanup() { qunsetenv("ATTNSCOPE_RESOURCES"); }
 
-  void the_list_starts_with_this_processor_and_only_it_is_present() {
+  void the_list_starts_with_this_processor_and_its_gpus_and_only_they_are_present() {
     const auto targets = load_targets();
     QVERIFY2(targets.has_value(), targets ? "" : targets.error().c_str());
     QCOMPARE(q(targets->front().name), QString("cpu"));
     QVERIFY(targets->front().present && targets->front().is_cpu());
     QVERIFY(!targets->front().label.empty());
     QVERIFY(targets->front().memory_bytes.value_or(0) > 0);
-    QCOMPARE(targets->size(), std::size_t{31});
-    QCOMPARE(std::ranges::count_if(*targets, &Target::present), 1);
+    const std::size_t gpus = gpu_targets(cuda::this_machine()).size();
+    QCOMPARE(targets->size(), std::size_t{31} + gpus);
+    QCOMPARE(static_cast<std::size_t>(std::ranges::count_if(*targets, &Target::present)), 1 + gpus);
+  }
+
+  void this_machines_gpus_are_targets() {
+    cuda::Discovery machine;
+    machine.state = cuda::CudaState::ready;
+    machine.sentence = "NVIDIA H200 (compute capability 9.0), NVIDIA driver 580.65.06, CUDA 13.0";
+    cuda::CudaDevice old;
+    old.name = "Tesla T4";
+    old.capability = 75;
+    cuda::CudaDevice card;
+    card.index = 1;
+    card.name = "NVIDIA H200";
+    card.capability = 90;
+    card.memory_bytes = 141 * kGiB;
+    card.supported = true;
+    machine.devices = {old, card};
+    const std::vector<Target> targets = gpu_targets(machine);
+    QCOMPARE(targets.size(), std::size_t{1});
+    QCOMPARE(q(targets[0].name), QString("cuda:1"));
+    QCOMPARE(q(targets[0].label), QString("NVIDIA H200"));
+    QCOMPARE(q(targets[0].platform), QString("cuda"));
+    QCOMPARE(targets[0].capability.value_or(0), 90);
+    QCOMPARE(targets[0].memory_bytes.value_or(0), 141 * kGiB);
+    QCOMPARE(targets[0].device.value_or(-1), 1);
+    QVERIFY(targets[0].present && targets[0].absence.empty());
+    const auto card_from_the_list = find_target("rtx-5090");
+    QCOMPARE(q(absence_of(*card_from_the_list, machine)), "this machine has " + q(machine.sentence));
+    machine.state = cuda::CudaState::driver_missing;
+    QVERIFY(gpu_targets(machine).empty());
+  }
+
+  void an_emulated_nvidia_card_says_why_it_is_not_used() {
+    for (const char* text : {"rtx-5090", "platform=cuda,sm=86"}) {
+      const auto target = find_target(text);
+      QVERIFY2(target.has_value(), text);
+      QCOMPARE(q(target->absence), q(absence_of(*target, cuda::this_machine())));
+      QVERIFY(q(target->absence).contains(q(cuda::this_machine().sentence)));
+    }
+    QVERIFY(find_target("mi300x")->absence.empty());
+    QVERIFY(find_target("cpu")->absence.empty());
   }
 
   void cards_have_the_makers_figures_data() {

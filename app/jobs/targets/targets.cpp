@@ -152,6 +152,29 @@ Target cpu_target() {
   return target;
 }
 
+std::vector<Target> gpu_targets(const cuda::Discovery& machine) {
+  std::vector<Target> targets;
+  if (machine.state != cuda::CudaState::ready) return targets;
+  for (const cuda::CudaDevice& device : machine.devices) {
+    if (!device.supported) continue;
+    Target target;
+    target.name = "cuda:" + std::to_string(device.index);
+    target.label = device.name;
+    target.platform = "cuda";
+    target.capability = device.capability;
+    target.memory_bytes = device.memory_bytes;
+    target.present = true;
+    target.device = device.index;
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+std::string absence_of(const Target& target, const cuda::Discovery& machine) {
+  if (target.present || target.platform != "cuda") return {};
+  return machine.state == cuda::CudaState::ready ? "this machine has " + machine.sentence : machine.sentence;
+}
+
 Expected<std::vector<Target>> parse_targets(std::string_view text, std::string_view file_name) {
   const std::string file(file_name);
   const json root = json::parse(text, nullptr, false);
@@ -185,13 +208,24 @@ Expected<std::vector<Target>> load_targets() {
   const auto text = text_of(path);
   if (!text)
     return fail("cannot read the target list " + path + "; ATTNSCOPE_RESOURCES names the folder that holds targets/");
-  auto targets = parse_targets(*text, path);
-  if (targets) targets->insert(targets->begin(), cpu_target());
+  auto listed = parse_targets(*text, path);
+  if (!listed) return listed;
+  const cuda::Discovery& machine = cuda::this_machine();
+  std::vector<Target> targets{cpu_target()};
+  for (Target& gpu : gpu_targets(machine)) targets.push_back(std::move(gpu));
+  for (Target& target : *listed) {
+    target.absence = absence_of(target, machine);
+    targets.push_back(std::move(target));
+  }
   return targets;
 }
 
 Expected<Target> find_target(std::string_view text) {
-  if (text.find('=') != std::string_view::npos) return parse_target_description(text);
+  if (text.find('=') != std::string_view::npos) {
+    auto described = parse_target_description(text);
+    if (described) described->absence = absence_of(*described, cuda::this_machine());
+    return described;
+  }
   auto targets = load_targets();
   if (!targets) return fail(targets.error());
   const auto found = std::ranges::find_if(*targets, [text](const Target& target) { return is_called(target, text); });

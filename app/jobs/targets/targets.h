@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "backends/cuda/runtime/discovery.h"
 #include "core/registry/target.h"
 #include "core/tensor/expected.h"
 
@@ -10,15 +11,20 @@
 
 namespace attn::app {
 
-/// This machine's processor: label from /proc/cpuinfo, memory from the system. The one target that is present:
-/// nothing looks for GPUs yet, so every other target is emulated on the host.
+/// This machine's processor: label from /proc/cpuinfo, memory from the system.
 [[nodiscard]] Target cpu_target();
 
 /// The value of the first "model name" line of a /proc/cpuinfo; empty where there is none, as on some Arm machines.
 [[nodiscard]] std::string processor_name(std::string_view cpuinfo);
 
-/// Every target that can be named: this machine's processor first, then those of resources/targets/targets.json in
-/// the order of the file. Error: the file, and what is wrong in it.
+/// This machine's GPUs that this program has kernels for: "cuda:0", present.
+[[nodiscard]] std::vector<Target> gpu_targets(const cuda::Discovery& machine);
+
+/// Why a target that is not present is emulated: for platform cuda what was found of driver and GPUs, else empty.
+[[nodiscard]] std::string absence_of(const Target& target, const cuda::Discovery& machine);
+
+/// Every target that can be named: this machine's processor first, then its GPUs, then those of
+/// resources/targets/targets.json in the order of the file. Error: the file, and what is wrong in it.
 [[nodiscard]] Expected<std::vector<Target>> load_targets();
 
 /// Reads the text of a targets.json. Error: `file_name`, the target, the field, and what would be right. A figure

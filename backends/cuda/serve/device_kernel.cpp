@@ -8,6 +8,7 @@ namespace attn::cuda {
 namespace {
 
 constexpr std::string_view kFailed = "the GPU failed";
+constexpr std::string_view kMath = "math";
 
 }  // namespace
 
@@ -22,6 +23,8 @@ std::string_view kept_sentence(const std::string& sentence) {
 }
 
 const DeviceCompute* DeviceKernel::compute_for(const AttentionCall& call, const BlockSelection* selection) const {
+  // torch's math kernel holds the whole score matrix; no kernel here does, and what is reported is what ran.
+  if (host_->route(call, selection).variant == kMath) return nullptr;
   for (const auto& compute : computes_) {
     if (compute->refusal(call, selection).empty()) return compute.get();
   }
@@ -55,8 +58,9 @@ KernelResult DeviceKernel::run(const AttentionCall& call, const BlockSelection* 
 KernelForecast DeviceKernel::forecast(const AttentionCall& call, const BlockSelection* selection) const {
   KernelForecast forecast = host_->forecast(call, selection);
   bool served = false;
+  const bool math = forecast.would_run.variant == kMath;
   for (const auto& compute : computes_) {
-    std::string refusal = compute->refusal(call, selection);
+    std::string refusal = math ? "does not hold the score matrix, as math does" : compute->refusal(call, selection);
     const bool takes = refusal.empty();
     forecast.choices.push_back({compute->name(), "a call that it takes on " + gpu_->info.name,
                                 takes && served ? "not needed"

@@ -19,9 +19,9 @@ enum class OnFailure : std::uint8_t {
 
 /// A backend's kernel on a GPU: the first of `computes` that takes a call computes it there; a call that none takes is
 /// computed by the backend's host kernel, whose names it keeps. The call's data is in host memory.
-class DeviceKernel final : public AttentionKernel {
+class DeviceKernel final : public attn::AttentionKernel {
  public:
-  DeviceKernel(std::shared_ptr<const AttentionKernel> host, std::shared_ptr<LocalGpu> gpu,
+  DeviceKernel(std::shared_ptr<const attn::AttentionKernel> host, std::shared_ptr<LocalGpu> gpu,
                std::vector<std::unique_ptr<DeviceCompute>> computes, OnFailure on_failure)
       : host_(std::move(host)), gpu_(std::move(gpu)), computes_(std::move(computes)), on_failure_(on_failure) {}
 
@@ -35,7 +35,7 @@ class DeviceKernel final : public AttentionKernel {
  private:
   [[nodiscard]] const DeviceCompute* compute_for(const AttentionCall& call, const BlockSelection* selection) const;
 
-  std::shared_ptr<const AttentionKernel> host_;
+  std::shared_ptr<const attn::AttentionKernel> host_;
   std::shared_ptr<LocalGpu> gpu_;
   std::vector<std::unique_ptr<DeviceCompute>> computes_;
   OnFailure on_failure_;

@@ -18,8 +18,9 @@ std::shared_ptr<LocalGpu> gpu_of(const Target& target) {
 
 }  // namespace
 
-std::shared_ptr<const AttentionKernel> exact_on_gpu(const Target& target, std::shared_ptr<const AttentionKernel> host,
-                                                    OnFailure on_failure) {
+std::shared_ptr<const attn::AttentionKernel> exact_on_gpu(const Target& target,
+                                                          std::shared_ptr<const attn::AttentionKernel> host,
+                                                          OnFailure on_failure) {
   std::shared_ptr<LocalGpu> gpu = gpu_of(target);
   if (!gpu) return host;
   Computes computes;
@@ -28,8 +29,9 @@ std::shared_ptr<const AttentionKernel> exact_on_gpu(const Target& target, std::s
   return std::make_shared<DeviceKernel>(std::move(host), std::move(gpu), std::move(computes), on_failure);
 }
 
-std::shared_ptr<const AttentionKernel> int8_on_gpu(const Target& target, std::shared_ptr<const AttentionKernel> host,
-                                                   Int8OptionsFor options) {
+std::shared_ptr<const attn::AttentionKernel> int8_on_gpu(const Target& target,
+                                                         std::shared_ptr<const attn::AttentionKernel> host,
+                                                         Int8OptionsFor options) {
   std::shared_ptr<LocalGpu> gpu = gpu_of(target);
   const LaunchTable* launches = built_launches();
   if (!gpu || launches == nullptr) return host;

@@ -11,13 +11,11 @@ namespace attn::cuda {
 
 /// Exact arithmetic on the GPU that `target` is: by cuDNN, by this project's kernel where cuDNN does not take the call,
 /// else by `host`. A target that is none of this machine's GPUs, or a GPU that cannot be opened, gives `host` itself.
-[[nodiscard]] std::shared_ptr<const AttentionKernel> exact_on_gpu(const Target& target,
-                                                                  std::shared_ptr<const AttentionKernel> host,
-                                                                  OnFailure on_failure = OnFailure::decline);
+[[nodiscard]] std::shared_ptr<const attn::AttentionKernel> exact_on_gpu(
+    const Target& target, std::shared_ptr<const attn::AttentionKernel> host, OnFailure on_failure = OnFailure::decline);
 
 /// INT8 scores on the GPU that `target` is, as exact_on_gpu().
-[[nodiscard]] std::shared_ptr<const AttentionKernel> int8_on_gpu(const Target& target,
-                                                                 std::shared_ptr<const AttentionKernel> host,
-                                                                 Int8OptionsFor options);
+[[nodiscard]] std::shared_ptr<const attn::AttentionKernel> int8_on_gpu(
+    const Target& target, std::shared_ptr<const attn::AttentionKernel> host, Int8OptionsFor options);
 
 }  // namespace attn::cuda
