@@ -170,8 +170,14 @@ class AttentionPass {
     if (keys_.columns == 0) return;
     operands_.Score(keys_, row, rows, [&](const Panel& panel, std::int64_t at, std::int64_t count) {
       if (!t_.call.attn_mask) return AddedBias();
-      FetchMask(first + panel.first, panel.count, row + at, count);
-      return additive_ ? BiasRows(first, panel, row + at, count) : AddedBias();
+      if (!additive_ || !InPlace(panel)) {
+        FetchMask(first + panel.first, panel.count, row + at, count);
+        return additive_ ? BiasRows(first, panel, row + at, count) : AddedBias();
+      }
+      if (at == 0) FetchMask(first + panel.first, panel.count, row, count);
+      AddedBias bias = BiasRows(first, panel, row + at, count);
+      bias.ahead = at + count < rows ? bias.mask + count * bias.step : bias.mask;
+      return bias;
     });
     for (std::int64_t r = 0; r < rows; ++r) {
       operands_.Soften(keys_, row, r, HideKeys(first, row + r, t_.scores + r * keys_.columns));
@@ -236,16 +242,23 @@ class AttentionPass {
     return largest;
   }
 
-  /// Where an additive mask lies for some rows and a panel's keys: itself, where it is fp32 with as many keys as the
-  /// panel is wide, else a copy in that form. `first` of the block.
+  /// Whether an additive mask can be added from where it lies: it is fp32, with as many keys as the panel is wide.
+  [[nodiscard]] bool InPlace(const Panel& panel) const {
+    const TensorView& mask = *t_.call.attn_mask;
+    return mask.dtype == DType::float32 && mask.size(-1) != 1 && mask.step(-1) == 1 &&
+           panel.count == panel.vectors * kLanes;
+  }
+
+  /// Where an additive mask lies for some rows and a panel's keys: in place, else a copy in fp32. `first` of the block.
   AddedBias BiasRows(std::int64_t first, const Panel& panel, std::int64_t row, std::int64_t rows) {
     const TensorView& mask = *t_.call.attn_mask;
     const std::int64_t key = first + panel.first;
+    if (InPlace(panel)) {
+      const float* at = static_cast<const float*>(mask.data) + MaskRow(row) + key;
+      return {at, mask_step_, at};
+    }
     const std::int64_t width = panel.vectors * kLanes;
     const bool in_line = mask.size(-1) != 1 && mask.step(-1) == 1;
-    if (in_line && mask.dtype == DType::float32 && panel.count == width) {
-      return {static_cast<const float*>(mask.data) + MaskRow(row) + key, mask_step_};
-    }
     const bool loads = mask.dtype == DType::float32 || mask.dtype == DType::float16 || mask.dtype == DType::bfloat16;
     const auto bytes = static_cast<std::int64_t>(size_of(mask.dtype));
     std::fill_n(bias_, rows * width, 0.0F);
@@ -257,7 +270,7 @@ class AttentionPass {
         apply_mask(mask, MaskRow(row + r), key, panel.count, bias_ + r * width);
       }
     }
-    return {bias_, width};
+    return {bias_, width, bias_};
   }
 
   /// A row of which nothing is left may still hold keys that are allowed, with a mask so low that the sum overflowed. A

@@ -137,6 +137,7 @@ HWY_NOINLINE void ScoreBytes(const std::uint8_t* HWY_RESTRICT queries, std::int6
   const DI di;
   VI acc[kRows][kVectors];
   ClearBytes<kRows, kVectors>(acc);
+  for (int r = 0; r < kRows; ++r) bias.template Ask<kVectors>(r);
   AccumulateBytes<kRows, kVectors>(queries, query_step, panel, words, acc);
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {

@@ -65,6 +65,7 @@ HWY_NOINLINE void ScorePairRows(const std::int32_t* HWY_RESTRICT queries, std::i
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Zero(d);
   }
+  for (int r = 0; r < kRows; ++r) bias.template Ask<kVectors>(r);
   for (std::int64_t k = 0; k < words; ++k) {
     VI operand[kVectors];
 #pragma GCC unroll 8

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace attn {
@@ -68,13 +69,24 @@ inline constexpr float kLog2E = static_cast<float>(std::numbers::log2e);
 /// Leaves a score as the product has it.
 struct NoBias {
   HWY_INLINE VF operator()(int, int, VF score) const { return score; }
+  template <int kVectors>
+  HWY_INLINE void Ask(int) const {}
 };
 
 /// Adds the rows of an fp32 mask, in base 2, while the scores are still in registers: a pass of its own over the tile
 /// would load and store each of them once more.
 struct AddedBias {
-  const float* mask = nullptr;  ///< of the first row and key; null: none is added
-  std::int64_t step = 0;        ///< between rows, in elements
+  const float* mask = nullptr;   ///< of the first row and key; null: none is added
+  std::int64_t step = 0;         ///< between rows, in elements
+  const float* ahead = nullptr;  ///< rows that the next product adds
+
+  /// Asks for a row of the next product. A mask's rows lie far apart and a large mask comes from memory for every
+  /// head: no prefetcher sees them come, and asked for in one burst they stop the pipeline.
+  template <int kVectors>
+  HWY_INLINE void Ask(int row) const {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead + row * step + v * kLanes, 0, 3);
+  }
   HWY_INLINE VF operator()(int row, int vector, VF score) const {
     const DF d;
     return hn::MulAdd(hn::LoadU(d, mask + row * step + vector * kLanes), hn::Set(d, kLog2E), score);
@@ -99,7 +111,17 @@ HWY_NOINLINE void ScoreRows(const float* HWY_RESTRICT queries, std::int64_t quer
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Zero(d);
   }
-  Accumulate<kRows, kVectors>(queries, query_step, panel, depth, acc);
+  if constexpr (std::is_same_v<Bias, NoBias>) {
+    Accumulate<kRows, kVectors>(queries, query_step, panel, depth, acc);
+  } else {
+    std::int64_t at = 0;
+    for (int r = 0; r < kRows; ++r) {
+      bias.template Ask<kVectors>(r);
+      const std::int64_t end = depth * (r + 1) / kRows;
+      Accumulate<kRows, kVectors>(queries + at, query_step, panel + at * kVectors * kLanes, end - at, acc);
+      at = end;
+    }
+  }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
