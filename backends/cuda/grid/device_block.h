@@ -9,6 +9,9 @@
 
 namespace attn::cuda {
 
+/// A block's shared memory. Its address is known when the kernel is assembled, so that it takes no register.
+extern __shared__ __align__(1024) unsigned char shared_memory[];
+
 class DeviceBlock {
  public:
   /// A register, or an array of them, of every thread.
@@ -22,9 +25,6 @@ class DeviceBlock {
     T value_;
   };
 
-  __device__ __forceinline__ explicit DeviceBlock(unsigned char* shared)
-      : shared_(shared), address_(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))) {}
-
   [[nodiscard]] __device__ __forceinline__ int x() const { return static_cast<int>(blockIdx.x); }
   [[nodiscard]] __device__ __forceinline__ int y() const { return static_cast<int>(blockIdx.y); }
   [[nodiscard]] __device__ __forceinline__ int z() const { return static_cast<int>(blockIdx.z); }
@@ -33,23 +33,30 @@ class DeviceBlock {
   __device__ __forceinline__ void each(F f) {
     f(static_cast<int>(threadIdx.x));
   }
+  /// The same where what follows from the thread's number is better computed again than kept in registers.
+  template <class F>
+  __device__ __forceinline__ void each_anew(F f) {
+    int thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    f(thread);
+  }
   __device__ __forceinline__ void sync() { __syncthreads(); }
 
   template <class T>
   [[nodiscard]] __device__ __forceinline__ T load(int, std::uint32_t at) const {
-    return *reinterpret_cast<const T*>(shared_ + at);
+    return *reinterpret_cast<const T*>(shared_memory + at);
   }
   template <class T>
   __device__ __forceinline__ void store(int, std::uint32_t at, T value) {
-    *reinterpret_cast<T*>(shared_ + at) = value;
+    *reinterpret_cast<T*>(shared_memory + at) = value;
   }
   __device__ __forceinline__ void add(int, std::uint32_t at, int value) {
-    atomicAdd(reinterpret_cast<int*>(shared_ + at), value);
+    atomicAdd(reinterpret_cast<int*>(shared_memory + at), value);
   }
 
   __device__ __forceinline__ void copy16(int, std::uint32_t at, const void* from, int bytes) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address_ + at),
-                 "l"(__cvta_generic_to_global(from)), "r"(bytes)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place(at)), "l"(__cvta_generic_to_global(from)),
+                 "r"(bytes)
                  : "memory");
   }
   __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -64,7 +71,7 @@ class DeviceBlock {
     std::uint32_t* const r = to(thread);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(address_ + at(thread)));
+                 : "r"(place(at(thread))));
   }
   template <class To, class At>
   __device__ __forceinline__ void load_transposed(To to, At at) {
@@ -72,7 +79,7 @@ class DeviceBlock {
     std::uint32_t* const r = to(thread);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(address_ + at(thread)));
+                 : "r"(place(at(thread))));
   }
 
   template <class Numbers, class F>
@@ -109,8 +116,9 @@ class DeviceBlock {
         : "r"(p.a[0]), "r"(p.a[1]), "r"(p.a[2]), "r"(p.a[3]), "r"(p.b[0]), "r"(p.b[1]));
   }
 
-  unsigned char* shared_;
-  std::uint32_t address_;
+  [[nodiscard]] static __device__ __forceinline__ std::uint32_t place(std::uint32_t at) {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared_memory)) + at;
+  }
 };
 
 }  // namespace attn::cuda

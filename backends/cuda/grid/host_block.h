@@ -62,6 +62,10 @@ class HostBlock {
     for (const int thread : order_) f(thread);
     if (audit_) count_conflicts();
   }
+  template <class F>
+  void each_anew(F f) {
+    each(f);
+  }
   void sync() {
     if (audit_) audit_->barrier();
   }

@@ -13,15 +13,17 @@
 
 namespace attn::cuda {
 
-/// Four warps of 32 query rows, or with a mask eight of 16, walk over key tiles of 64, two of which are in shared
+/// Four warps of 32 query rows, or eight of 16, walk over key tiles of 64, two of which are in shared
 /// memory. While a tile's scores and values are multiplied, the next one is copied.
 template <int kChannels, class ScoreNumbers, class ValueNumbers, bool kMasked>
 struct AttentionKernel {
   using Params = AttentionParams;
   static constexpr const char* kName = std::is_same_v<ScoreNumbers, Int8Numbers> ? "int8 attention" : "exact attention";
   static constexpr bool kInt8 = std::is_same_v<ScoreNumbers, Int8Numbers>;
-  static constexpr int kRowTiles = kMasked ? 1 : 2;  ///< of 16 rows, a warp's; a mask's addresses take registers
-  static constexpr int kMinBlocks = kMasked ? 1 : 2;
+  /// Of 16 rows, a warp's. Two read keys and values from shared memory half as often; one leaves registers for the
+  /// addresses of a mask, and for 16-bit queries of 128 channels.
+  static constexpr int kRowTiles = kMasked || (!kInt8 && kChannels == 128) ? 1 : 2;
+  static constexpr int kMinBlocks = kRowTiles;
   static constexpr int kWarpRows = 16 * kRowTiles;
   static constexpr int kThreads = kQueryTile / kWarpRows * kLanes;
   static constexpr int kKeyColumns = kKeyTile / 8;  ///< products of 8 columns that make a tile's scores
@@ -35,7 +37,8 @@ struct AttentionKernel {
   static constexpr std::uint32_t kKeyAt = kQueryAt + kQueryTile * kScoreBytes;
   static constexpr std::uint32_t kValueAt = kKeyAt + 2 * kKeyStage;
   static constexpr std::uint32_t kFactorAt = kValueAt + 2 * kValueStage;
-  static constexpr std::uint32_t kSharedBytes = kFactorAt + (kInt8 ? 2 * kFactorStage : 0);
+  static constexpr std::uint32_t kRowFactorAt = kFactorAt + (kInt8 ? 2 * kFactorStage : 0);
+  static constexpr std::uint32_t kSharedBytes = kRowFactorAt + (kInt8 ? kQueryTile * 4 : 0);
   static std::size_t shared_bytes(const Params&) { return kSharedBytes; }
 
   using Sum = typename ScoreNumbers::Sum;
@@ -54,14 +57,12 @@ struct AttentionKernel {
   struct RowState {  ///< of rows quad and quad + 8 of each row tile
     float maximum[kRowTiles][2];
     float total[kRowTiles][2];  ///< of this thread's columns
-    float factor[kRowTiles][2];
     float top[kRowTiles][2];
   };
-  /// Where a lane's rows and chunks begin, for each operand; chunk 2 * k further is at this ^ 32 * k.
+  /// Where a lane's rows and chunks begin; chunk 2 * k further is at this ^ 32 * k.
   struct Places {
     std::uint32_t query;
     std::uint32_t key;
-    std::uint32_t value;
   };
   struct QueryOperand {
     std::uint32_t of[kRowTiles][4];
@@ -84,13 +85,9 @@ struct AttentionKernel {
 
    public:
     ATTN_KERNEL Walk(Block& block, const Params& p)
-        : block_(block), p_(p), output_(block), rows_(block), places_(block), scores_(block), probabilities_(block) {
-      const int kv_head = block.y() / (p.shape.heads / p.shape.kv_heads);
+        : block_(block), p_(p), output_(block), rows_(block), scores_(block), probabilities_(block) {
+      kv_head_ = block.y() / (p.shape.heads / p.shape.kv_heads);
       first_row_ = block.x() * kQueryTile;
-      key_ = p.key.data + block.z() * p.key.batch_step + kv_head * p.key.head_step;
-      value_ = p.value.data + block.z() * p.value.batch_step + kv_head * p.value.head_step;
-      key_factors_ =
-          p.key_factors + (static_cast<std::int64_t>(block.z()) * p.shape.kv_heads + kv_head) * p.padded_keys;
       count_tiles();
     }
 
@@ -105,7 +102,6 @@ struct AttentionKernel {
       int next = tile_at(1);
       for (int i = 0; i < tiles_; ++i) {
         const int stage = i % 2;
-        const int after_next = tile_at(i + 2);  // asked for early: the copies need it at once
         block_.template wait<1>();
         block_.sync();  // the keys are there, and nobody reads the other stage any more
         if (i + 1 < tiles_) copy_keys(1 - stage, next);
@@ -113,12 +109,12 @@ struct AttentionKernel {
         if (i + 1 < tiles_) copy_values(1 - stage, next);
         block_.commit();
         multiply_keys(stage, tile);
-        soften(tile);
+        tile = next;
+        next = tile_at(i + 2);  // asked for early: the copies need it at once
+        soften();
         block_.template wait<2>();
         block_.sync();  // the values are there
         multiply_values(stage);
-        tile = next;
-        next = after_next;
       }
       finish();
     }
@@ -151,7 +147,7 @@ struct AttentionKernel {
       constexpr int kChunks = kRowBytes / 16;
       constexpr int kRowsAtOnce = kThreads / kChunks;  // a multiple of 8: the place of a chunk repeats
       static_assert(kRowsAtOnce % 8 == 0);
-      block_.each([&](int thread) {
+      block_.each_anew([&](int thread) {
         const int chunk = thread % kChunks;
         const int left = rows.row_bytes - chunk * 16;
         const int bytes = left < 0 ? 0 : left > 16 ? 16 : left;
@@ -170,22 +166,33 @@ struct AttentionKernel {
     ATTN_KERNEL void copy_query() {
       const unsigned char* from = p_.query.data + block_.z() * p_.query.batch_step + block_.y() * p_.query.head_step;
       copy_rows<kQueryTile, kScoreBytes>(kQueryAt, from, p_.query, first_row_, p_.shape.query_tokens);
+      if constexpr (kInt8) {
+        const std::int64_t head = static_cast<std::int64_t>(block_.z()) * p_.shape.heads + block_.y();
+        copy_floats<kQueryTile>(kRowFactorAt, p_.query_factors + head * p_.padded_queries + first_row_);
+      }
+    }
+    template <int kCount>
+    ATTN_KERNEL void copy_floats(std::uint32_t at, const float* from) {
+      block_.each_anew([&](int thread) {
+        if (thread < kCount / 4)
+          block_.copy16(thread, at + static_cast<std::uint32_t>(thread * 16), from + thread * 4, 16);
+      });
+    }
+    [[nodiscard]] ATTN_KERNEL const unsigned char* head_of(const CopyRows& rows) const {
+      return rows.data + block_.z() * rows.batch_step + kv_head_ * rows.head_step;
     }
     ATTN_KERNEL void copy_keys(int stage, int tile) {
       const std::uint32_t at = kKeyAt + static_cast<std::uint32_t>(stage) * kKeyStage;
-      copy_rows<kKeyTile, kScoreBytes>(at, key_, p_.key, tile * kKeyTile, p_.shape.key_tokens);
+      copy_rows<kKeyTile, kScoreBytes>(at, head_of(p_.key), p_.key, tile * kKeyTile, p_.shape.key_tokens);
       if constexpr (kInt8) {
-        block_.each([&](int thread) {
-          if (thread >= kKeyTile / 4) return;
-          const std::uint32_t place = kFactorAt + static_cast<std::uint32_t>(stage) * kFactorStage;
-          const float* from = key_factors_ + tile * kKeyTile + thread * 4;
-          block_.copy16(thread, place + static_cast<std::uint32_t>(thread * 16), from, 16);
-        });
+        const std::int64_t head = static_cast<std::int64_t>(block_.z()) * p_.shape.kv_heads + kv_head_;
+        copy_floats<kKeyTile>(kFactorAt + static_cast<std::uint32_t>(stage) * kFactorStage,
+                              p_.key_factors + head * p_.padded_keys + tile * kKeyTile);
       }
     }
     ATTN_KERNEL void copy_values(int stage, int tile) {
       const std::uint32_t at = kValueAt + static_cast<std::uint32_t>(stage) * kValueStage;
-      copy_rows<kKeyTile, kValueBytes>(at, value_, p_.value, tile * kKeyTile, p_.shape.key_tokens);
+      copy_rows<kKeyTile, kValueBytes>(at, head_of(p_.value), p_.value, tile * kKeyTile, p_.shape.key_tokens);
     }
 
     // --- scores -----------------------------------------------------------------------------------------------------
@@ -196,18 +203,12 @@ struct AttentionKernel {
 
     ATTN_KERNEL void start_rows() {
       block_.each([&](int thread) {
-        const int lane = thread % kLanes;
-        Places& places = places_(thread);
-        places.query = kQueryAt + chunk_at<kScoreBytes>(thread / kLanes * kWarpRows + lane % 16, lane / 16);
-        places.key = kKeyAt + chunk_at<kScoreBytes>(lane / 16 * 8 + lane % 8, lane / 8 % 2);
-        places.value = kValueAt + chunk_at<kValueBytes>(lane % 16, lane / 16);
         ATTN_UNROLL
         for (int i = 0; i < kRowTiles; ++i) {
           ATTN_UNROLL
           for (int half = 0; half < 2; ++half) {
             rows_(thread).maximum[i][half] = minus_infinity();
             rows_(thread).total[i][half] = 0.0F;
-            rows_(thread).factor[i][half] = row_factor(row_of(thread, i, half));
           }
           ATTN_UNROLL
           for (int n = 0; n < kOutColumns; ++n) {
@@ -217,10 +218,11 @@ struct AttentionKernel {
         }
       });
     }
-    [[nodiscard]] ATTN_KERNEL float row_factor(int row) const {
+    /// What turns a row's scores into base 2.
+    [[nodiscard]] ATTN_KERNEL float row_factor(int thread, int i, int half) {
       if constexpr (kInt8) {
-        const std::int64_t head = static_cast<std::int64_t>(block_.z()) * p_.shape.heads + block_.y();
-        return p_.query_factors[head * p_.padded_queries + row];
+        const int row = row_of(thread, i, half) - first_row_;
+        return block_.template load<float>(thread, kRowFactorAt + static_cast<std::uint32_t>(row * 4));
       } else {
         // Its size alone: a negative scale turns the scores around instead.
         return larger(::fabsf(p_.scale), kLeastRowFactor);
@@ -245,7 +247,14 @@ struct AttentionKernel {
           }
         }
       });
-      const std::uint32_t keys = static_cast<std::uint32_t>(stage) * kKeyStage;
+      const std::uint32_t keys = kKeyAt + static_cast<std::uint32_t>(stage) * kKeyStage;
+      PerThread<Places> places(block_);
+      block_.each_anew([&](int thread) {
+        const int lane = thread % kLanes;
+        const int row = thread / kLanes * kWarpRows + lane % 16;
+        places(thread).query = kQueryAt + chunk_at<kScoreBytes>(row, lane / 16);
+        places(thread).key = keys + chunk_at<kScoreBytes>(lane / 16 * 8 + lane % 8, lane / 8 % 2);
+      });
       PerThread<QueryOperand> query(block_);
       PerThread<KeyOperand> key(block_);
       ATTN_UNROLL
@@ -253,13 +262,12 @@ struct AttentionKernel {
         ATTN_UNROLL
         for (int i = 0; i < kRowTiles; ++i) {
           block_.load_matrices([&](int thread) { return query(thread).of[i]; },
-                               [&](int thread) { return moved(places_(thread).query, k, i * 16 * kScoreBytes); });
+                               [&](int thread) { return moved(places(thread).query, k, i * 16 * kScoreBytes); });
         }
         ATTN_UNROLL
         for (int pair = 0; pair < kKeyColumns / 2; ++pair) {
-          block_.load_matrices(
-              [&](int thread) { return key(thread).of; },
-              [&](int thread) { return moved(places_(thread).key, k, pair * 16 * kScoreBytes) + keys; });
+          block_.load_matrices([&](int thread) { return key(thread).of; },
+                               [&](int thread) { return moved(places(thread).key, k, pair * 16 * kScoreBytes); });
           ATTN_UNROLL
           for (int n = 0; n < 2; ++n) {
             ATTN_UNROLL
@@ -334,7 +342,7 @@ struct AttentionKernel {
     ATTN_KERNEL void add_mask(int thread, int tile, Scores& scores) {
       const std::int64_t head = block_.z() * p_.mask.stride[0] + block_.y() * p_.mask.stride[1];
       change(scores, [&](float score, int i, int n, int e) {
-        const float scaled = score * rows_(thread).factor[i][e / 2];
+        const float scaled = score * row_factor(thread, i, e / 2);
         const int row = row_of(thread, i, e / 2);
         const int key = tile * kKeyTile + column_of(thread, n, e);
         if (row >= p_.shape.query_tokens || key >= p_.shape.key_tokens) return scaled;
@@ -347,7 +355,7 @@ struct AttentionKernel {
 
     // --- softmax ----------------------------------------------------------------------------------------------------
 
-    ATTN_KERNEL void soften(int) {
+    ATTN_KERNEL void soften() {
       block_.each([&](int thread) {
         ATTN_UNROLL
         for (int i = 0; i < kRowTiles; ++i) {
@@ -379,7 +387,7 @@ struct AttentionKernel {
     ATTN_KERNEL void soften_row(int thread, int i, int half) {
       RowState& rows = rows_(thread);
       Scores& scores = scores_(thread);
-      const float factor = kMasked ? 1.0F : rows.factor[i][half];
+      const float factor = kMasked ? 1.0F : row_factor(thread, i, half);
       const float rescale = move_maximum(rows.maximum[i][half], rows.top[i][half] * factor);
       const float shift = shift_of(rows.maximum[i][half]);
       float total = 0.0F;
@@ -408,15 +416,18 @@ struct AttentionKernel {
     // --- values -----------------------------------------------------------------------------------------------------
 
     ATTN_KERNEL void multiply_values(int stage) {
-      const std::uint32_t values = static_cast<std::uint32_t>(stage) * kValueStage;
+      const std::uint32_t values = kValueAt + static_cast<std::uint32_t>(stage) * kValueStage;
+      PerThread<std::uint32_t> place(block_);
+      block_.each_anew([&](int thread) {
+        place(thread) = values + chunk_at<kValueBytes>(thread % kLanes % 16, thread % kLanes / 16);
+      });
       PerThread<KeyOperand> value(block_);
       ATTN_UNROLL
       for (int k = 0; k < kKeyTile / 16; ++k) {
         ATTN_UNROLL
         for (int pair = 0; pair < kOutColumns / 2; ++pair) {
-          block_.load_transposed(
-              [&](int thread) { return value(thread).of; },
-              [&](int thread) { return moved(places_(thread).value, pair, k * 16 * kValueBytes) + values; });
+          block_.load_transposed([&](int thread) { return value(thread).of; },
+                                 [&](int thread) { return moved(place(thread), pair, k * 16 * kValueBytes); });
           ATTN_UNROLL
           for (int n = 0; n < 2; ++n) {
             ATTN_UNROLL
@@ -487,12 +498,9 @@ struct AttentionKernel {
     const Params& p_;
     PerThread<Output> output_;
     PerThread<RowState> rows_;
-    PerThread<Places> places_;
     PerThread<Scores> scores_;
     PerThread<Probabilities> probabilities_;
-    const unsigned char* key_ = nullptr;
-    const unsigned char* value_ = nullptr;
-    const float* key_factors_ = nullptr;
+    int kv_head_ = 0;
     const int* list_ = nullptr;
     int first_row_ = 0;
     int tiles_ = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "backends/cuda/kernels/attention_plan.h"
+#include "backends/cuda/kernels/selection_plan.h"
 
 namespace attn::cuda {
 namespace {
 
 constexpr int kMostGridRows = 65535;  ///< blocks along y and z of a grid
+
+constexpr int kMostChannels = 1024;  ///< of pooled tiles
 
 bool is_half(DType dtype) noexcept { return dtype == DType::float16 || dtype == DType::bfloat16; }
 bool is_float(DType dtype) noexcept { return dtype == DType::float32 || is_half(dtype); }
@@ -64,6 +66,23 @@ std::int64_t int8_workspace_bytes(const AttentionTask& task, const Int8Options& 
 std::int64_t exact_workspace_bytes(const AttentionTask& task) noexcept {
   WorkspaceParts parts(nullptr);
   (void)ExactWorkspace(task, parts);
+  return parts.bytes();
+}
+
+std::string_view refuse_selection(const SelectionTask& task) noexcept {
+  const CallShape& s = task.shape;
+  if (const std::string_view why = refuse_shape(s); !why.empty()) return why;
+  if (task.block_q < 1 || task.block_kv < 1) return "needs tiles of one token or more";
+  if (tiles_of(s.key_tokens, task.block_kv) > kMostKeyTiles) return "takes at most 8192 key tiles";
+  if (s.head_dim > kMostChannels) return "takes a head_dim of at most 1024";
+  const int heads = task.head_shared ? 1 : s.heads;
+  if (task.mark_heads != 1 && task.mark_heads != heads) return "needs marks for one head or for all that select";
+  return {};
+}
+
+std::int64_t selection_workspace_bytes(const SelectionTask& task) noexcept {
+  WorkspaceParts parts(nullptr);
+  (void)SelectionWorkspace(task, parts);
   return parts.bytes();
 }
 

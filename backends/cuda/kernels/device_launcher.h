@@ -13,8 +13,7 @@ namespace attn::cuda {
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
     run_kernel(const __grid_constant__ typename Kernel::Params params) {
-  extern __shared__ __align__(128) unsigned char shared[];
-  DeviceBlock block(shared);
+  DeviceBlock block;
   Kernel::run(block, params);
 }
 
