@@ -50,6 +50,9 @@ struct QuantiseKernel {
   struct Values {
     float of[kItems][kChunk];
   };
+  struct alignas(8) NumberWords {
+    std::uint32_t w[2];
+  };
   struct RowValues {
     float of[kItems];
   };
@@ -252,9 +255,9 @@ struct QuantiseKernel {
           const int number = number_of(values(thread).of[item][i], inverse, p.half_away);
           n[i] = p.negate ? -number : number;
         }
-        std::uint32_t* to = p.numbers + ((first_row(block, p) + row) * kDim + chunk_of(thread) * kChunk) / 4;
-        to[0] = pack_numbers(n[0], n[1], n[2], n[3]);
-        to[1] = pack_numbers(n[4], n[5], n[6], n[7]);
+        NumberWords words{{pack_numbers(n[0], n[1], n[2], n[3]), pack_numbers(n[4], n[5], n[6], n[7])}};
+        auto* to = p.numbers + ((first_row(block, p) + row) * kDim + chunk_of(thread) * kChunk) / 4;
+        *reinterpret_cast<NumberWords*>(to) = words;
       }
     });
   }
