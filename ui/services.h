@@ -45,6 +45,8 @@ struct RunRequest {
   std::map<QString, double> inputs;
   Work work = Work::planned;
   std::optional<PictureRequest> picture;  ///< for a model that draws
+  QString
+      tensors{};  ///< a safetensors file whose tensors make the one call, instead of a model; which is its name then
 };
 
 struct RunProgress {

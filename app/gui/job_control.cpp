@@ -2,6 +2,7 @@
 #include "app/gui/job_control.h"
 
 #include "app/gui/preview_service.h"
+#include "app/gui/tensors_job.h"
 #include "app/jobs/profile/profile_job.h"
 #include "app/jobs/requirement/requirement.h"
 #include "trace/collector.h"
@@ -124,6 +125,11 @@ GuiJobControl::GuiJobControl(ProfileLibrary library, Engine& engine, const GuiPr
 GuiJobControl::~GuiJobControl() = default;
 
 Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
+  if (!request.tensors.isEmpty()) {
+    Expected<void> started = start(make_tensors_job(request.tensors.toStdU16String()));
+    if (started) last_run_ = {};
+    return started;
+  }
   Expected<CallSchedule> schedule = schedule_of(request);
   if (!schedule) return fail(schedule.error());
   if (std::string unmet = first_unmet(*schedule, requirements(), engine_); !unmet.empty()) return fail(unmet);

@@ -9,6 +9,7 @@
 #include "app/jobs/levers/results_file.h"
 #include "ui/format/format.h"
 
+#include <QFileInfo>
 #include <algorithm>
 
 namespace attn::app {
@@ -51,6 +52,7 @@ void GuiLeversService::set_workload(const ui::RunRequest& request) {
   if (workload_ && same_workload(*workload_, request)) return;
   workload_ = request;
   if (!measuring_) result_ = LeverResult();
+  if (!measuring_) state_.opened.clear();
   state_.tune = ui::TuneFacts();
   tuned_.reset();
   state_.draws = request.model == GuiPreviewService::model_id();
@@ -79,8 +81,10 @@ void GuiLeversService::take_given(const Given& given) {
 
 void GuiLeversService::show_rows() {
   const bool measured = !result_.rows.empty();
-  state_.stale = measured && measured_with_ != given_.settings;
-  state_.can_resume = measured && !measuring_ && !state_.stale && result_.missing() > 0;
+  // Rows of a file are what they are; they say themselves what they were measured for.
+  const bool of_file = !state_.opened.isEmpty();
+  state_.stale = measured && !of_file && measured_with_ != given_.settings;
+  state_.can_resume = measured && !measuring_ && !of_file && !state_.stale && result_.missing() > 0;
   state_.rows = lever_facts(given_.variants, result_, measuring_ ? state_.variant : QString());
   emit changed();
 }
@@ -122,6 +126,7 @@ Expected<void> GuiLeversService::measure(const QStringList& names, int repeat, b
     return started;
   }
   if (!resume) result_ = LeverResult();
+  state_.opened.clear();
   asked_ = asked;
   repeat_ = resume ? repeat_ : repeat;
   measured_with_ = given_.settings;
@@ -199,6 +204,25 @@ void GuiLeversService::put_back() {
       state_.used.clear();
       emit applied();
       emit changed();
+    });
+  });
+}
+
+void GuiLeversService::open(const QString& path) {
+  worker_.post([this, path, address = postbox_.address()] {
+    address.post([this, path, rows = load_levers({path.toStdU16String()})] {
+      const bool busy = measuring_ || tuning_;
+      state_.error = busy ? tr("Levers are being measured; stop that before a file is opened.") : QString();
+      if (!busy && !rows) state_.error = ui::text_of(rows.error());
+      if (state_.error.isEmpty()) {
+        result_ = *rows;
+        measured_with_ = rows->header.settings;
+        state_.phase = ui::LeverPhase::finished;
+        state_.opened =
+            tr("%1: %2 on %3")
+                .arg(QFileInfo(path).fileName(), ui::text_of(rows->header.job), ui::text_of(rows->header.target));
+      }
+      show_rows();
     });
   });
 }

@@ -30,6 +30,7 @@ class GuiLeversService final : public ui::LeversService {
   [[nodiscard]] Expected<void> measure(const QStringList& names, int repeat, bool resume) override;
   void use(const QString& name) override;
   void put_back() override;
+  void open(const QString& path) override;
   void save(const QString& path) override;
   [[nodiscard]] Expected<void> tune(const ui::TuneWish& wish) override;
   void apply_tune() override;
@@ -68,7 +69,7 @@ class GuiLeversService final : public ui::LeversService {
   LeverResult result_;
   std::string measured_with_;  ///< settings of result_
   ui::SettingsPoint measured_at_;
-  QStringList asked_;          ///< variants of the last measure()
+  QStringList asked_;  ///< variants of the last measure()
   int repeat_ = 3;
   bool measuring_ = false;
   bool tuning_ = false;

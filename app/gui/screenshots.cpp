@@ -72,7 +72,7 @@ class Session {
     if (!override_with({"SDNQ attention", "Sage attention", "Flash attention"})) return false;
     if (!run(ui::Work::planned)) return false;
     select("vae");
-    return take(window_, "window") && small();
+    return take(window_, "window") && small() && large();
   }
 
   /// Timeline, groups, single calls and a wrong filter line, over a run whose sparse budget follows a schedule.
@@ -360,6 +360,13 @@ class Session {
     if (!take(window_, "compare-timeline")) return false;
     window_.findChild<QTabBar*>("chart_tabs")->setCurrentIndex(1);
     if (!take(window_, "compare-steps")) return false;
+    window_.routes().show_calls(true);
+    if (!take(window_, "compare-calls")) return false;
+    window_.arrange({1280, 720});
+    if (!take(window_, "compare-calls-1280x720")) return false;
+    window_.routes().show_calls(false);
+    if (!take(window_, "compare-routes-1280x720")) return false;
+    window_.arrange({1680, 1050});
     window_.findChild<QAction*>("chain.history")->trigger();
     auto* history = window_.findChild<ui::HistoryPopup*>("chain_history");
     const bool taken = take(*history, "chain-history");
@@ -436,6 +443,13 @@ class Session {
   bool small() {
     window_.arrange({1280, 720});
     const bool taken = take(window_, "window-1280x720");
+    window_.arrange({1680, 1050});
+    return taken;
+  }
+
+  bool large() {
+    window_.arrange({3840, 2160});
+    const bool taken = take(window_, "window-3840x2160");
     window_.arrange({1680, 1050});
     return taken;
   }

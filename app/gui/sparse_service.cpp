@@ -11,8 +11,12 @@
 #include "core/call/call_text.h"
 #include "core/layout/layout_reader.h"
 #include "core/sparse/selector.h"
+#include "ui/block_mask/npy_file.h"
 #include "ui/format/format.h"
 
+#include <QFile>
+#include <QFileInfo>
+#include <algorithm>
 #include <chrono>
 
 namespace attn::app {
@@ -39,6 +43,31 @@ Expected<BlockSelection> choose(const AttentionCall& call, const std::optional<T
   seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!selected) return fail(selected.error());
   return selection;
+}
+
+/// A mask of a square sequence, whose tiles are 128 queries by 64 keys.
+Expected<BlockSelection> selection_of_npy(const QByteArray& bytes) {
+  auto array = ui::bools_of_npy(bytes);
+  if (!array) return fail(array.error());
+  std::vector<std::int64_t> shape = array->shape;
+  if (shape.size() < 2 || shape.size() > 4) {
+    return fail("it has " + std::to_string(shape.size()) + " dims, a block mask has heads, query tiles and key tiles");
+  }
+  while (shape.size() < 4) shape.insert(shape.begin(), 1);
+  BlockSelection out;
+  out.batch = shape[0];
+  out.heads = shape[1];
+  out.query_tiles = shape[2];
+  out.key_tiles = shape[3];
+  if (out.key_tiles != 2 * out.query_tiles && out.key_tiles != 2 * out.query_tiles - 1) {
+    return fail("its " + std::to_string(out.query_tiles) + " × " + std::to_string(out.key_tiles) +
+                " tiles are no square of tokens: tiles are 128 × 64, so there are twice as many key tiles");
+  }
+  out.keep = std::move(array->values);
+  out.density =
+      static_cast<double>(std::count(out.keep.begin(), out.keep.end(), 1)) / static_cast<double>(out.keep.size());
+  out.budget = out.density;
+  return out;
 }
 
 }  // namespace
@@ -109,6 +138,21 @@ void GuiSparseService::choose_tiles(const ui::TileRequest& request) {
     address.post([this, number, out] {
       if (number == newest_request_) emit tiles_chosen(out);
     });
+  });
+}
+
+void GuiSparseService::open_mask(const QString& path) {
+  worker_.post([this, path, address = postbox_.address()] {
+    ui::OpenedMask out{QFileInfo(path).fileName(), nullptr, {}};
+    QFile file(path);
+    const bool read = file.open(QIODevice::ReadOnly);
+    auto selection = read ? selection_of_npy(file.readAll()) : fail(ui::utf8_of(file.errorString()));
+    if (selection) {
+      out.selection = std::make_shared<const BlockSelection>(*std::move(selection));
+    } else {
+      out.error = tr("%1 was not opened: %2.").arg(out.name, ui::text_of(selection.error()));
+    }
+    address.post([this, out] { emit mask_opened(out); });
   });
 }
 

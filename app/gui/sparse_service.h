@@ -29,6 +29,7 @@ class GuiSparseService final : public ui::SparseService {
   [[nodiscard]] std::shared_ptr<const BlockSelection> tiles_of_run(const trace::RouteRow& route,
                                                                    double budget) const override;
   void choose_tiles(const ui::TileRequest& request) override;
+  void open_mask(const QString& path) override;
   [[nodiscard]] Expected<void> sweep(const trace::RouteRow& route, bool head_shared) override;
   [[nodiscard]] const ui::SweepState& sweep_state() const override { return sweep_; }
 

@@ -2,10 +2,16 @@
 // A workspace as one value: its file, what opens where, the layout slots and the three ways to begin again.
 #include "ui/workspace/workspace.h"
 
+#include "app/jobs/levers/results_file.h"
+#include "app/jobs/tensors/safetensors.h"
 #include "bench_window.h"
 #include "test_files.h"
+#include "ui/block_mask/block_mask_panel.h"
+#include "ui/block_mask/npy_file.h"
+#include "ui/compare/compare_desk.h"
 #include "ui/export/import_dialog.h"
 #include "ui/format/format.h"
+#include "ui/levers/levers_page.h"
 #include "ui/main_window/about.h"
 #include "ui/platform/platform_service.h"
 #include "ui/preview/preview_panel.h"
@@ -367,13 +373,11 @@ class WorkspaceTest : public QObject {
     row("environment", "export DIFFUSERS_ATTN_BACKEND=sage\n", FileKind::settings);
     row("picture", QByteArray("\x89PNG\r\n\x1a\n\0\0", 10), FileKind::picture);
     row("log", "10:00:42 ERROR Torch attention: No module named 'flash_attn'\n", FileKind::log);
-    row("levers", R"({"attnscope": "levers", "version": 1})", FileKind::levers,
-        "x is measured levers; attnctl probe merge");
-    row("NumPy", QByteArray("\x93NUMPY\x01\x00v\x00", 10), FileKind::mask, "x is a NumPy array; a block mask is made");
-    row("safetensors", QByteArray("\x02\0\0\0\0\0\0\0{}", 10), FileKind::tensors,
-        "x is recorded tensors; attnctl run --tensors");
+    row("levers", R"({"attnscope": "levers", "version": 1})", FileKind::levers);
+    row("NumPy", QByteArray("\x93NUMPY\x01\x00v\x00", 10), FileKind::mask);
+    row("safetensors", QByteArray("\x02\0\0\0\0\0\0\0{}", 10), FileKind::tensors);
     row("nothing", "", FileKind::empty, "x is an empty file; a file with something in it is needed.");
-    row("a letter", "Dear reader,\n", FileKind::other, "x is a text without any setting; a workspace, a picture, ");
+    row("a letter", "Dear reader,\n", FileKind::other, "x is a text without any setting; a workspace, measured levers, ");
     row("foreign JSON", R"({"name": "package", "version": "1.0"})", FileKind::other, "x is a text without any setting");
     row("a program",
         QByteArray("\x7f"
@@ -425,15 +429,99 @@ class WorkspaceTest : public QObject {
     QTRY_COMPARE(b.bench->engine().values().integer("sparse_attention_budget"), 45);
     QCOMPARE(b.window->document().recent(), (QStringList{picture, log, settings}));
 
-    const QString mask = fresh_->place.filePath("mask.npy");
-    write_file(mask, QByteArray("\x93NUMPY\x01\x00v\x00", 10));
-    drop(*b.window, mask);
+    const QString nothing = fresh_->place.filePath("empty.npy");
+    write_file(nothing, {});
+    drop(*b.window, nothing);
     auto* banner = b.find<NoticeBanner>("notice_banner");
     QTRY_VERIFY(banner->isVisible());
-    QVERIFY2(banner->sentence().startsWith("mask.npy is a NumPy array; "), qPrintable(banner->sentence()));
+    QVERIFY2(banner->sentence().startsWith("empty.npy is an empty file; "), qPrintable(banner->sentence()));
     QCOMPARE(b.window->document().recent().size(), 3);
     drop(*b.window, fresh_->place.filePath("gone"));
     QTRY_VERIFY2(banner->sentence().startsWith("gone was not opened: "), qPrintable(banner->sentence()));
+  }
+
+  void a_dropped_mask_is_drawn_until_a_route_is_chosen() {
+    const BenchWindow b(fresh_->theme);
+    // Two heads of 256 tokens; the second keeps every tile.
+    const QString file = fresh_->place.filePath("mask.npy");
+    write_file(file,
+               npy_of_bools(std::vector<std::uint8_t>{1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 2, 4}));
+    drop(*b.window, file);
+    QTRY_VERIFY(b.window->block_mask().view().map().origin() == TileOrigin::file);
+    QVERIFY(b.window->block_mask().isVisible());
+    const TileMap& map = b.window->block_mask().view().map();
+    QCOMPARE(map.heads(), 2);
+    QCOMPARE(map.density(0, 0), 0.25);
+    QCOMPARE(map.density(0, 1), 1.0);
+    QVERIFY(b.find<QLabel>("mask_facts")->text().startsWith("as written · density 0.250 in head 0 of 2"));
+    // The run's own again as soon as there is one.
+    b.click(b.find<QPushButton>("run"));
+    QTRY_VERIFY(b.window->block_mask().view().map().origin() == TileOrigin::geometry);
+    // What is no mask says what is wrong with it, where it would have been drawn.
+    for (const auto& [bytes, words] :
+         {std::pair{npy_of_bools(std::vector<std::uint8_t>(10, 1), {2, 5}), "its 2 × 5 tiles are no square"},
+          std::pair{npy_of_bools(std::vector<std::uint8_t>(6, 1), {6}), "it has 1 dims"},
+          std::pair{QByteArray("\x93NUMPY\x01\x00v\x00{}", 12), "its header does not fit"}}) {
+      write_file(file, bytes);
+      drop(*b.window, file);
+      const auto said = [&, words = words] {
+        for (const QLabel* label : b.window->block_mask().findChildren<QLabel*>()) {
+          if (label->isVisible() && label->text().contains(QString::fromUtf8(words))) return true;
+        }
+        return false;
+      };
+      QTRY_VERIFY2(said(), words);
+    }
+  }
+
+  void dropped_levers_are_listed_as_they_were_measured() {
+    const BenchWindow b(fresh_->theme);
+    app::LeverResult rows;
+    rows.header.job = "FLUX.1 dev of a server";
+    rows.header.target = "h100";
+    rows.header.settings = "{}";
+    for (const char* name : {"baseline", "backend:of-the-server"}) {
+      app::LeverRow row;
+      row.variant.name = name;
+      row.state = app::LeverState::skipped;
+      row.reason = "not asked";
+      rows.rows.push_back(row);
+      rows.variants.push_back(name);
+    }
+    const QString file = fresh_->place.filePath("levers.json");
+    write_file(file, QByteArray::fromStdString(app::levers_json(rows)));
+    drop(*b.window, file);
+    const LeversState& state = b.bench->services().levers.state();
+    QTRY_COMPARE(state.opened, QString("levers.json: FLUX.1 dev of a server on h100"));
+    QVERIFY(b.find<LeversPage>("levers_page")->isVisible());
+    QVERIFY(b.find<LeversPage>("levers_page")->model().row_of("backend:of-the-server") >= 0);
+    QVERIFY(!state.stale && !state.can_resume);
+    write_file(file, R"({"attnscope": "levers", "version": 1})");
+    drop(*b.window, file);
+    QTRY_VERIFY(!state.error.isEmpty());
+    QVERIFY2(state.error.contains("levers.json"), qPrintable(state.error));
+  }
+
+  void dropped_tensors_are_run_through_the_chain() {
+    const BenchWindow b(fresh_->theme);
+    std::vector<float> values(std::size_t{8} * 64 * 64, 0.5F);
+    TensorView q = TensorView::contiguous({1, 8, 64, 64}, DType::float32);
+    q.data = values.data();
+    const QString file = fresh_->place.filePath("dump.safetensors");
+    QVERIFY(app::write_safetensors(file.toStdString(), "q", q).has_value());
+    drop(*b.window, file);
+    QTRY_VERIFY(b.window->compare().archive().newest() != nullptr);
+    QCOMPARE(b.window->compare().archive().newest()->model, QString("dump.safetensors"));
+    QTRY_COMPARE(b.window->routes().model().rowCount(), 1);
+    const trace::RouteRow& row = b.window->routes().model().row(0);
+    QCOMPARE(row.calls, 1);
+    QCOMPARE(row.computed_calls, 1);
+    QCOMPARE(row.id.query.size[2], 64);
+    // What is wrong with such a file stands where a run's problem stands.
+    write_file(file, QByteArray("\x02\0\0\0\0\0\0\0{}", 10));
+    drop(*b.window, file);
+    QTRY_VERIFY2(b.find<QLabel>("run_state")->text().contains("dump.safetensors"),
+                 qPrintable(b.find<QLabel>("run_state")->text()));
   }
 
   void about_says_that_nothing_is_told_and_under_which_licences() {

@@ -49,6 +49,12 @@ BlockMaskPanel::BlockMaskPanel(SparseContext& context, const Theme& theme, QWidg
   outer->addWidget(stack_);
   connect(&context_, &SparseContext::changed, this, &BlockMaskPanel::refresh);
   connect(&context_.service(), &SparseService::tiles_chosen, this, &BlockMaskPanel::take);
+  connect(&context_.service(), &SparseService::mask_opened, this, [this](const OpenedMask& mask) {
+    opened_ = mask;
+    const trace::RouteRow* route = context_.route();
+    opened_beside_ = route != nullptr ? std::optional(route->id) : std::nullopt;
+    refresh();
+  });
   refresh();
 }
 
@@ -201,6 +207,8 @@ void BlockMaskPanel::showEvent(QShowEvent*) { refresh(); }
 void BlockMaskPanel::refresh() {
   if (!isVisible()) return;  // it catches up when it is shown
   const trace::RouteRow* route = context_.route();
+  if (opened_ && opened_beside_ == (route != nullptr ? std::optional(route->id) : std::nullopt)) return show_opened();
+  opened_.reset();
   if (route == nullptr) {
     show_nothing(tr("No route yet"),
                  tr("After a run, the tiles that a self attention of the denoiser keeps are drawn here."));
@@ -248,7 +256,32 @@ void BlockMaskPanel::show_map(const trace::RouteRow& route) {
     view_->set_map(TileMap(tokens, layout, budget, std::move(selection), origin));
     drawn_ = std::move(wanted);
   }
+  show_spins();
+  title_->setText(title_of(route));
+  show_facts();
+  show_note(route);
+}
+
+void BlockMaskPanel::show_opened() {
+  if (opened_->selection == nullptr) return show_nothing(tr("No block mask"), opened_->error);
+  const BlockSelection& mask = *opened_->selection;
+  const std::int64_t tokens = mask.key_tiles * mask.block_kv;
+  drawn_.reset();
+  shown_.reset();
+  view_->set_map(TileMap(tokens, nullptr, mask.budget, opened_->selection, TileOrigin::file));
+  show_spins();
+  title_->setText(opened_->name);
+  show_facts();
+  note_->setText(tr("Out of a file. Choose a route and its tiles are shown again."));
+  compute_->setVisible(false);
+  npy_->setEnabled(true);
+  stack_->setCurrentIndex(1);
+}
+
+void BlockMaskPanel::show_spins() {
   const TileMap& map = view_->map();
+  const bool of_file = map.origin() == TileOrigin::file;
+  step_->setEnabled(!of_file);
   const QSignalBlocker quiet_head(head_);
   const QSignalBlocker quiet_batch(batch_);
   head_->setMaximum(map.heads() - 1);
@@ -256,9 +289,6 @@ void BlockMaskPanel::show_map(const trace::RouteRow& route) {
   batch_->setMaximum(map.batches() - 1);
   batch_->parentWidget()->setVisible(map.batches() > 1);
   view_->show_head(batch_->value(), head_->value());
-  title_->setText(title_of(route));
-  show_facts();
-  show_note(route);
 }
 
 void BlockMaskPanel::show_facts() {
@@ -272,9 +302,9 @@ void BlockMaskPanel::show_facts() {
     density += head_->value() < 0 ? tr(" over %1 heads").arg(map.heads())
                                   : tr(" in head %1 of %2").arg(head_->value()).arg(map.heads());
   }
+  const QString keeps = map.origin() == TileOrigin::file ? tr("as written") : keep_text(map.budget());
   facts_->setText(tr("%1 · %2 · %3 × %4 tiles of 128 × 64 tokens")
-                      .arg(keep_text(map.budget()), density, count_text(map.grid().query_tiles()),
-                           count_text(map.grid().key_tiles())));
+                      .arg(keeps, density, count_text(map.grid().query_tiles()), count_text(map.grid().key_tiles())));
   legend_->show_kinds(view_->kinds_shown());
 }
 
@@ -294,6 +324,8 @@ void BlockMaskPanel::show_note(const trace::RouteRow& route) {
     case TileOrigin::run:
       said << tr("The tiles that the last run used.");
       break;
+    case TileOrigin::file:
+      break;  // has a note of its own
   }
   if (!stage.selects) said << tr("As set, the stage leaves this call dense: %1.").arg(stage.reason);
   if (!map.layout_published()) said << tr("No token layout of this length was published: all of it counts as image.");

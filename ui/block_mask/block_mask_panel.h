@@ -26,6 +26,8 @@ class BlockMaskPanel final : public QWidget {
  public:
   BlockMaskPanel(SparseContext& context, const Theme& theme, QWidget* parent = nullptr);
 
+  /// Shows a mask out of a file until another route or step is chosen; a sentence where it cannot be read.
+  void open(const QString& path) { context_.service().open_mask(path); }
   [[nodiscard]] TileView& view() noexcept { return *view_; }
   /// Error: a sentence; also where there are no tiles to write (npy).
   [[nodiscard]] Expected<void> export_png(const QString& path) const;
@@ -49,6 +51,8 @@ class BlockMaskPanel final : public QWidget {
   QToolButton* tool(const QString& text, const QString& tip, const char* name, QWidget* parent);
   void refresh();
   void show_map(const trace::RouteRow& route);
+  void show_opened();
+  void show_spins();
   void show_facts();
   void show_note(const trace::RouteRow& route);
   void show_nothing(const QString& headline, const QString& advice);
@@ -77,6 +81,8 @@ class BlockMaskPanel final : public QWidget {
   std::optional<int> followed_step_;           ///< the selected step that was last taken over
   std::optional<ChosenTiles> generated_;
   std::optional<Drawn> drawn_;
+  std::optional<OpenedMask> opened_;
+  std::optional<trace::RouteIdentity> opened_beside_;  ///< the route that was shown before
   bool computing_ = false;
   QString written_;  ///< what the last export said
 };

@@ -28,6 +28,7 @@ enum class TileOrigin : std::uint8_t {
   geometry,   ///< nothing was chosen: pins, drops and the diagonal only
   generated,  ///< chosen on generated tensors
   run,        ///< used by the last run
+  file,       ///< out of a file
 };
 
 /// Tiles of one call: what geometry says, and what was chosen where that is known. A plain value.

@@ -179,7 +179,9 @@ ComboRow::ComboRow(EngineLink& link, const Theme& theme, const OptionState& stat
   combo_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   set_look(combo_, "compact");
   for (const std::string& choice : state.spec.choices) combo_->addItem(text_of(choice));
-  row_->addWidget(add_label(combo_), 1);
+  auto* label = add_label(combo_);
+  label->setMinimumWidth(84);  // a choice is never cut
+  row_->addWidget(label, 1);
   row_->addWidget(combo_);
   connect(combo_, &QComboBox::activated, this, [this](int at) { commit(utf8_of(combo_->itemText(at))); });
 }

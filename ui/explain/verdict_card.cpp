@@ -12,7 +12,11 @@ namespace attn::ui {
 namespace {
 
 QString spelled(std::string_view condition) {
-  return text_of(condition).replace(">= ", "≥\u00a0").replace("<= ", "≤\u00a0").replace("> ", ">\u00a0");
+  return text_of(condition)
+      .replace(">= ", "≥\u00a0")
+      .replace("<= ", "≤\u00a0")
+      .replace("> ", ">\u00a0")
+      .replace("2147483647", "2³¹\u2009−\u20091");  // ten digits have no room beside their value
 }
 
 }  // namespace

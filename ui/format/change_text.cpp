@@ -11,21 +11,21 @@ namespace {
 
 const QString kSame = QStringLiteral("±0");
 
-/// As short as a difference may be: nobody asks for the seconds of an hour that was saved.
-QString short_text(double seconds) {
+QString sign_of(double change) { return change < 0.0 ? QString(QChar(0x2212)) : QStringLiteral("+"); }
+
+}  // namespace
+
+QString brief_seconds(double seconds) {
+  // Nobody asks for the seconds of an hour.
   if (seconds < 99.95) return seconds_text(seconds);
   return seconds < 3600.0 ? QStringLiteral("%1 min").arg(seconds / 60.0, 0, 'f', 1)
                           : QStringLiteral("%1 h").arg(seconds / 3600.0, 0, 'f', 1);
 }
 
-QString sign_of(double change) { return change < 0.0 ? QString(QChar(0x2212)) : QStringLiteral("+"); }
-
-}  // namespace
-
 QString seconds_change(double then, double now) {
   const double change = now - then;
   // Below a microsecond the text would be a sign and nothing behind it.
-  return std::abs(change) < 5e-7 ? kSame : sign_of(change) + short_text(std::abs(change));
+  return std::abs(change) < 5e-7 ? kSame : sign_of(change) + brief_seconds(std::abs(change));
 }
 
 QString relative_change(double then, double now) {

@@ -10,6 +10,8 @@ namespace attn::ui {
 [[nodiscard]] QString seconds_change(double then, double now);
 /// "−12 %", "+4.5 %", "±0 %", "×12" where it is more than ten times as much; empty where nothing was before.
 [[nodiscard]] QString relative_change(double then, double now);
+/// Seconds in at most seven characters: "85.8 s", "4.3 min", "2.2 h".
+[[nodiscard]] QString brief_seconds(double seconds);
 /// "+456", "−12", "±0"
 [[nodiscard]] QString count_change(qint64 then, qint64 now);
 /// Shares as percentage points: "+3.1 pp", "±0"

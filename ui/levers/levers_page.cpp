@@ -56,9 +56,10 @@ void LeversPage::make_bar() {
                 tr("Measures every variant with a tick against exact attention, each in a state of its own"));
   stop_ = button("levers_stop", tr("Stop"), tr("Stop soon (Esc); rows that are done stay"));
   resume_ = button("levers_resume", tr("Resume"), tr("Goes on with the variants that have no row yet"));
-  ticks_ = button("levers_ticks", tr("Tick"), tr("Tick or untick whole groups of variants"));
+  ticks_ = button("levers_ticks", tr("Tick ▾"), tr("Tick or untick whole groups of variants"));
   tick_menu_ = new QMenu(ticks_);
   ticks_->setMenu(tick_menu_);
+  ticks_->setStyleSheet(QStringLiteral("QPushButton::menu-indicator { image: none; width: 0; }"));
   connect(tick_menu_, &QMenu::aboutToShow, this, &LeversPage::fill_tick_menu);
   repeat_ = new QSpinBox(this);
   repeat_->setObjectName("levers_repeat");
@@ -291,6 +292,8 @@ void LeversPage::show_state() {
   } else if (!state.used.isEmpty()) {
     words = tr("The settings of %1 are in use.").arg(state.used);
     look = "ok";
+  } else if (!state.opened.isEmpty()) {
+    words = tr("Opened: %1.").arg(state.opened);
   } else if (state.stale) {
     words = tr("Measured with other settings than the present ones.");
     look = "pending";

@@ -101,6 +101,7 @@ struct LeversState {
   QString error;
   bool can_resume = false;
   bool stale = false;  ///< the rows were measured with other settings than the present ones
+  QString opened;      ///< the rows are of a file: its name, job and target; empty: measured here
   QString used;        ///< the variant whose settings were taken last; empty: none
   TuneFacts tune;
 };
@@ -120,6 +121,8 @@ class LeversService : public QObject {
   virtual void use(const QString& name) = 0;
   /// Settings and choices as they were before the first use() since the last put_back().
   virtual void put_back() = 0;
+  /// Shows the rows of a results file instead of what was measured here; state().error says what is wrong with it.
+  virtual void open(const QString& path) = 0;
   /// As JSON, CSV or SVG, by the path's ending; saved() follows.
   virtual void save(const QString& path) = 0;
   [[nodiscard]] virtual Expected<void> tune(const TuneWish& wish) = 0;

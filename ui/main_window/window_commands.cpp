@@ -53,7 +53,8 @@ void MainWindow::add_file_commands() {
   commands_.begin(menu);
   commands_.add(
       "file.open", tr("&Open…"), keys("Ctrl+O"), [this] { opener_->ask(this); },
-      tr("A workspace, settings of any format, a picture with its settings, or the log of a server"));
+      tr("A workspace, settings of any format, a picture with its settings, measured levers, a block mask, recorded "
+         "tensors, or the log of a server"));
   commands_.begin(menu, tr("Open &recent"));
   for (int i = 0; i < WorkspaceDocument::kMostRecent; ++i) {
     const QByteArray id = "file.recent." + QByteArray::number(i + 1);

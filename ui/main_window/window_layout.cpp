@@ -19,6 +19,12 @@
 
 namespace attn::ui {
 
+namespace {
+
+constexpr int kSmall = 800;  ///< pixels of a window that has no room for what is only said
+
+}  // namespace
+
 void MainWindow::reset_layout() {
   const QSize room = screen()->availableSize();
   arrange(QSize(1680, 1050).boundedTo(room * 0.94));
@@ -36,15 +42,21 @@ void MainWindow::arrange(QSize size) {
   platform_dock_->setFloating(false);
   platform_dock_->hide();
   // A fifth of the width each, within what their contents need and what they can use.
-  const int left = std::clamp(size.width() / 5, 308, 318);
-  const int right = std::clamp(size.width() * 9 / 40, 336, 356);
+  const int beyond = std::max(0, size.width() - 1920);
+  const int left = std::clamp(size.width() / 5, 308, 318 + beyond / 20);
+  const int right = std::clamp(size.width() * 9 / 40, 336, 356 + beyond / 10);
   resizeDocks({docks_[0], docks_[1]}, {left, right}, Qt::Horizontal);
-  resizeDocks({docks_[2]}, {std::clamp(size.height() / 7, 104, 160)}, Qt::Vertical);
+  resizeDocks({docks_[2]}, {std::clamp(size.height() / 7, size.height() < kSmall ? 76 : 104, 160)}, Qt::Vertical);
   // Parts of what the window leaves: bars need less than tables, and in a small window three lanes need half.
   const bool bars = charts_->currentIndex() < kSweepTab;
   const bool small = size.height() < 900;
   const int lists = bars ? (small ? 340 : 600) : (small ? 200 : 400);
   center_->setSizes({300, lists});
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  workload_->set_compact(height() < kSmall);
+  QMainWindow::resizeEvent(event);
 }
 
 void MainWindow::show_block_mask() {

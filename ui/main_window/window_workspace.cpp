@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window as a document: its workspace, files that are opened, the examples of the first start, the way round it.
+#include "ui/block_mask/block_mask_panel.h"
 #include "ui/chain_bar/chain_bar.h"
 #include "ui/commands/panel_ring.h"
 #include "ui/control_panel/control_panel.h"
 #include "ui/export/import_dialog.h"
 #include "ui/format/format.h"
+#include "ui/levers/levers_service.h"
 #include "ui/log/log_panel.h"
 #include "ui/main_window/main_window.h"
 #include "ui/platform/platform_service.h"
@@ -50,6 +52,19 @@ void MainWindow::make_workspace() {
   opener_->set(FileKind::log, [this](const QString& path) {
     show_platform();
     services_.platform.read_log(path);
+  });
+  opener_->set(FileKind::levers, [this](const QString& path) {
+    show_levers();
+    services_.levers.open(path);
+  });
+  opener_->set(FileKind::mask, [this](const QString& path) {
+    show_block_mask();
+    block_mask_->open(path);
+  });
+  opener_->set(FileKind::tensors, [this](const QString& path) {
+    if (services_.jobs.running()) return notice_->say(tr("A job is running; stop it before tensors are run."), "bad");
+    hide_examples();
+    workload_->run_tensors(path);
   });
   connect(document_, &WorkspaceDocument::restored, this, &MainWindow::hide_examples);
   example_ = new ExampleRunner(*state_);

@@ -246,7 +246,12 @@ void FactTable::fit() {
     setColumnWidth(column, widths[static_cast<std::size_t>(column)]);
     left -= widths[static_cast<std::size_t>(column)];
   }
-  setColumnWidth(columns - 1, std::max(left, 60));
+  // A number far from its neighbours is hard to follow: then the names in front have what is left.
+  const bool number = !model_.rows().empty() && model_.rows().front().size() == static_cast<std::size_t>(columns) &&
+                      model_.rows().front().back().number;
+  const int spare = number && columns > 1 ? std::max(0, left - widths.back()) : 0;
+  if (spare > 0) setColumnWidth(0, widths.front() + spare);
+  setColumnWidth(columns - 1, std::max(left - spare, 60));
   resizeRowsToContents();
   if (all_ || most_ > 0) {
     const int height = sizeHint().height();

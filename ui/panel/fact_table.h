@@ -42,7 +42,7 @@ class FactModel final : public QAbstractTableModel {
 };
 
 /// A read-only table whose texts are wrapped, never cut. Columns are as wide as their texts within a share of the
-/// room; the last one takes what is left. Ctrl+C copies the selected rows.
+/// room; the last one takes what is left, or the first where the last holds numbers. Ctrl+C copies the selected rows.
 class FactTable final : public QTableView {
   Q_OBJECT
 

@@ -137,7 +137,7 @@ void PolicyRows::add_row(QGridLayout* grid, std::optional<Role> role) {
       tr("attention_backend: what the dispatcher in front of the router gets. ✕ this target cannot run it,\n"
          "? nobody knows. auto takes the best exact backend while a speed profile is active."));
   row.strict->setObjectName("policy_strict_" + name);
-  row.strict->setFixedWidth(92);
+  row.strict->setFixedWidth(84);
   row.strict->setAccessibleName(role ? tr("Strictness of %1").arg(name) : tr("Strictness of all roles"));
   row.strict->setToolTip(
       tr("Strict: a backend that cannot serve is an error. Lenient: the router serves instead, with a warning.\n"

@@ -57,8 +57,8 @@ std::vector<GivesWay> RouteList::giving(bool compares) {
                                {RouteModel::executed, 116},
                                {RouteModel::share_change, 0},
                                {RouteModel::calls_change, 0},
-                               {RouteModel::time, 64},
-                               {RouteModel::share, 0}});
+                               {RouteModel::share, 0},
+                               {RouteModel::time, 66}});
   return giving;
 }
 

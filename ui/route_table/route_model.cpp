@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/route_table/route_model.h"
 
+#include "ui/format/change_text.h"
 #include "ui/format/format.h"
 #include "ui/route_table/header_cell.h"
 
@@ -359,6 +360,10 @@ QVariant RouteModel::data(const QModelIndex& index, int role_asked) const {
       const QString tip = tip_of(asked, column);
       return tip.isEmpty() ? QVariant() : tip;
     }
+    case brief_role:
+      if (column != time || route.computed_calls == 0) return {};
+      return (route.computed_calls < route.calls ? QStringLiteral("≈") : QString()) +
+             brief_seconds(whole_seconds(route));
     case sort_role:
       return cell_value(route, as, totals_);
     case backend_role:

@@ -130,6 +130,14 @@ void TableList::fit_room() {
     now[column] -= less;
     excess -= less;
   }
+  // What a column left is more than was missing: those that only became narrow have it back, the last first.
+  for (auto give = giving_.rbegin(); give != giving_.rend() && excess < 0; ++give) {
+    const auto column = static_cast<std::size_t>(give->column);
+    if (give->width == 0 || now[column] == 0) continue;
+    const int more = std::min(-excess, widths_[column] - now[column]);
+    now[column] += more;
+    excess += more;
+  }
   const QScopedValueRollback guard(fitting_, true);
   bool others = false;
   for (int column = 0; column < static_cast<int>(now.size()); ++column) {

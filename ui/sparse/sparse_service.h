@@ -60,6 +60,13 @@ struct ChosenTiles {
   QString error;
 };
 
+/// A block mask out of a file.
+struct OpenedMask {
+  QString name;  ///< of the file
+  std::shared_ptr<const BlockSelection> selection;
+  QString error;  ///< a sentence where it has none
+};
+
 /// One measured point of a sweep.
 struct SweepPoint {
   double budget = 1.0;
@@ -106,12 +113,16 @@ class SparseService : public QObject {
   /// replaces one that has not begun.
   virtual void choose_tiles(const TileRequest& request) = 0;
 
+  /// Reads a NumPy array (query tiles, key tiles), or with heads or batch and heads before them; mask_opened() follows.
+  virtual void open_mask(const QString& path) = 0;
+
   /// Measures the route for every budget as a job; JobControl::stop() stops it. Error: a job runs.
   [[nodiscard]] virtual Expected<void> sweep(const trace::RouteRow& route, bool head_shared) = 0;
   [[nodiscard]] virtual const SweepState& sweep_state() const = 0;
 
  signals:
   void tiles_chosen(const attn::ui::ChosenTiles& tiles);
+  void mask_opened(const attn::ui::OpenedMask& mask);
   void sweep_changed();
 };
 

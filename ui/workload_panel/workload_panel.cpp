@@ -10,6 +10,7 @@
 #include <QComboBox>
 #include <QCompleter>
 #include <QDoubleSpinBox>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -139,7 +140,8 @@ void WorkloadPanel::make_body() {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(new PanelTitle(tr("Workload"), theme_, this));
+  title_ = new PanelTitle(tr("Workload"), theme_, this);
+  column->addWidget(title_);
   auto* body = new QVBoxLayout;
   body->setContentsMargins(12, 8, 12, 8);
   body->setSpacing(8);
@@ -160,9 +162,18 @@ void WorkloadPanel::make_body() {
   bar_->setAccessibleName(tr("Progress"));
   state_ = new ElidedLabel(this);
   state_->setObjectName("run_state");
-  body->addWidget(bar_);
-  body->addWidget(state_);
+  progress_ = new QBoxLayout(QBoxLayout::TopToBottom);
+  progress_->setSpacing(8);
+  progress_->addWidget(bar_, 2);
+  progress_->addWidget(state_, 3);
+  body->addLayout(progress_);
   column->addLayout(body);
+}
+
+void WorkloadPanel::set_compact(bool compact) {
+  title_->setVisible(!compact);
+  progress_->setDirection(compact ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+  progress_->setSpacing(compact ? 12 : 8);
 }
 
 const ModelInfo* WorkloadPanel::model() const {
@@ -283,7 +294,18 @@ RunRequest WorkloadPanel::request() const {
 void WorkloadPanel::run() {
   if (jobs_.running() || model() == nullptr) return;
   if (draws()) form_->draw_seed();
-  const RunRequest wanted = request();
+  start(request());
+}
+
+void WorkloadPanel::run_tensors(const QString& path) {
+  RunRequest wanted;
+  wanted.model = QFileInfo(path).fileName();
+  wanted.work = Work::all;
+  wanted.tensors = path;
+  start(wanted);
+}
+
+void WorkloadPanel::start(const RunRequest& wanted) {
   const Expected<void> started = jobs_.run(wanted);
   if (!started) return say(text_of(started.error()), "bad");
   emit run_started(wanted);

@@ -7,6 +7,7 @@
 #include <QWidget>
 #include <vector>
 
+class QBoxLayout;
 class QComboBox;
 class QDoubleSpinBox;
 class QGridLayout;
@@ -21,6 +22,7 @@ namespace attn::ui {
 
 class ElidedLabel;
 class FlowLayout;
+class PanelTitle;
 class PictureForm;
 
 /// Chooses and runs a job. The panel holds the model's inputs and the progress; header() is the row with Run, Stop,
@@ -33,6 +35,10 @@ class WorkloadPanel final : public QWidget {
 
   [[nodiscard]] QWidget* header() noexcept { return header_; }
   void run();
+  /// In a small window: without its title, what is said beside the progress.
+  void set_compact(bool compact);
+  /// Runs the one call whose tensors a safetensors file holds.
+  void run_tensors(const QString& path);
   void stop();
   /// A sentence about something that could not be started.
   void say_problem(const QString& sentence) { say(sentence, "bad"); }
@@ -59,6 +65,7 @@ class WorkloadPanel final : public QWidget {
   void workload_changed(const QString& model, int steps);
 
  private:
+  void start(const RunRequest& wanted);
   struct Input {
     QString key;
     QWidget* cell;
@@ -89,6 +96,8 @@ class WorkloadPanel final : public QWidget {
   QWidget* form_area_ = nullptr;
   QToolButton* more_;
   std::vector<Input> inputs_;
+  PanelTitle* title_ = nullptr;
+  QBoxLayout* progress_ = nullptr;
   QProgressBar* bar_;
   ElidedLabel* state_;
   RunProgress last_;
