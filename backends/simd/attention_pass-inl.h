@@ -170,7 +170,7 @@ class AttentionPass {
     if (keys_.columns == 0) return;
     operands_.Score(keys_, row, rows, [&](const Panel& panel, std::int64_t at, std::int64_t count) {
       if (!t_.call.attn_mask) return AddedBias();
-      if (!additive_ || !InPlace(panel)) {
+      if (!additive_ || !InPlace(first, panel, row + at, count)) {
         FetchMask(first + panel.first, panel.count, row + at, count);
         return additive_ ? BiasRows(first, panel, row + at, count) : AddedBias();
       }
@@ -242,18 +242,30 @@ class AttentionPass {
     return largest;
   }
 
-  /// Whether an additive mask can be added from where it lies: it is fp32, with as many keys as the panel is wide.
-  [[nodiscard]] bool InPlace(const Panel& panel) const {
+  /// Whether rows of an additive mask can be added from where they lie: fp32, key by key, and as wide as the panel.
+  /// What lies behind a row's last key is read then, inside the tensor; its sums are those of padding.
+  [[nodiscard]] bool InPlace(std::int64_t first, const Panel& panel, std::int64_t row, std::int64_t rows) const {
     const TensorView& mask = *t_.call.attn_mask;
-    return mask.dtype == DType::float32 && mask.size(-1) != 1 && mask.step(-1) == 1 &&
-           panel.count == panel.vectors * kLanes;
+    if (mask.dtype != DType::float32 || mask.size(-1) == 1 || mask.step(-1) != 1) return false;
+    const std::int64_t width = panel.vectors * kLanes;
+    return panel.count == width || MaskRow(row + rows - 1) + first + panel.first + width <= mask_end_;
+  }
+
+  /// Elements from a tensor's first to behind its last; 0 where it is walked backwards.
+  [[nodiscard]] static std::int64_t Span(const TensorView& view) {
+    std::int64_t end = 1;
+    for (int d = 1; d <= view.rank; ++d) {
+      if (view.step(-d) < 0) return 0;
+      end += (view.size(-d) - 1) * view.step(-d);
+    }
+    return end;
   }
 
   /// Where an additive mask lies for some rows and a panel's keys: in place, else a copy in fp32. `first` of the block.
   AddedBias BiasRows(std::int64_t first, const Panel& panel, std::int64_t row, std::int64_t rows) {
     const TensorView& mask = *t_.call.attn_mask;
     const std::int64_t key = first + panel.first;
-    if (InPlace(panel)) {
+    if (InPlace(first, panel, row, rows)) {
       const float* at = static_cast<const float*>(mask.data) + MaskRow(row) + key;
       return {at, mask_step_, at};
     }
@@ -352,6 +364,7 @@ class AttentionPass {
   const bool additive_ = t_.call.attn_mask && !boolean_;
   const std::int64_t mask_base_ = additive_ || boolean_ ? MaskOffset(0) : 0;
   const std::int64_t mask_step_ = additive_ || boolean_ ? MaskOffset(1) - mask_base_ : 0;
+  const std::int64_t mask_end_ = additive_ ? Span(*t_.call.attn_mask) : 0;
   alignas(64) float bias_[kMostRows * kMaxVectors * kLanes];
   TileKeys keys_;
   Panel panels_[kMaxPanels];

@@ -51,6 +51,8 @@ class ExactCallsTest : public QObject {
  private slots:
   void masksOfEveryKindMatchTheReference_data() { rows_of_targets(exact_tiles); }
   void masksOfEveryKindMatchTheReference();
+  void masksAreReadWhateverLiesBetweenTheirRows_data() { rows_of_targets(exact_tiles); }
+  void masksAreReadWhateverLiesBetweenTheirRows();
   void aMaskAndCausalHideWhatEitherHides_data() { rows_of_targets(exact_tiles); }
   void aMaskAndCausalHideWhatEitherHides();
   void selectionsOfAnyTileSizeMatchTheirMask_data() { rows_of_targets(exact_tiles); }
@@ -84,6 +86,30 @@ void ExactCallsTest::masksOfEveryKindMatchTheReference() {
       const double error = t.error();
       QVERIFY2(error < 2e-6,
                qPrintable(QString("dtype %1, %2 dims: %3").arg(static_cast<int>(dtype)).arg(shape.size()).arg(error)));
+    }
+  }
+}
+
+void ExactCallsTest::masksAreReadWhateverLiesBetweenTheirRows() {
+  QFETCH(qint64, target);
+  const OnlyTarget only(target);
+  Tensors t;
+  for (const std::int64_t along : {1, 2}) {
+    for (const std::int64_t behind : {0, 1, 300}) {
+      const std::int64_t step = kKeys * along + behind;
+      HostTensor memory({kHeads, kQueries, step}, DType::float32);
+      std::fill_n(memory.as<float>(), memory.view().elements(), std::numeric_limits<float>::quiet_NaN());
+      TensorView mask = memory.view();
+      mask.shape[2] = kKeys;
+      mask.stride[2] = along;
+      for (std::int64_t row = 0; row < kHeads * kQueries; ++row) {
+        for (std::int64_t k = 0; k < kKeys; ++k) {
+          memory.as<float>()[row * step + k * along] =
+              hidden(row / kQueries, row % kQueries, k) ? kNone : 0.25F * static_cast<float>((row + k) % 9) - 1.0F;
+        }
+      }
+      t.call.attn_mask = mask;
+      QVERIFY(t.error() < 2e-6);
     }
   }
 }
