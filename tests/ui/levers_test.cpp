@@ -91,6 +91,17 @@ class LeversTest : public QObject {
   void init() { theme_ = std::make_unique<Theme>(); }
   void cleanup() { theme_.reset(); }
 
+  void every_page_fits_a_small_window() {
+    const BenchWindow b(*theme_);
+    b.window->show_platform();
+    for (const auto show : {&MainWindow::show_levers, &MainWindow::show_sweep, &MainWindow::show_compare}) {
+      (b.window.get()->*show)();
+      b.window->arrange({1280, 720});
+      QTest::qWait(1);
+      QCOMPARE(b.window->size(), QSize(1280, 720));
+    }
+  }
+
   void every_lever_of_the_settings_is_listed() {
     const BenchWindow b(*theme_);
     choose_small(b);
