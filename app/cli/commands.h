@@ -31,6 +31,7 @@ void add_generate(CLI::App& program, Command& command);
 void add_export(CLI::App& program, Command& command);
 void add_import(CLI::App& program, Command& command);
 void add_report(CLI::App& program, Command& command);
+void add_selftest(CLI::App& program, Command& command);
 void add_sparse(CLI::App& program, Command& command);
 void add_gui(CLI::App& program, Command& command);
 

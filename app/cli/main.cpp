@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
   add_export(program, command);
   add_import(program, command);
   add_report(program, command);
+  add_selftest(program, command);
   add_sparse(program, command);
   add_gui(program, command);
 

@@ -110,9 +110,9 @@ class CudnnCompute final : public cuda::DeviceCompute {
     }
     if (const auto done = execute(gpu, *problem, memory); !done) return done;
     if (const auto queued = transfer.download(placed->output, call.output, "output"); !queued) return queued;
-    const auto finished = transfer.finish(name());
-    if (finished && bias) clear_rows(*bias, call);
-    return finished;
+    if (const auto finished = transfer.finish(name()); !finished) return finished;
+    if (bias) clear_rows(*bias, call);
+    return cuda::note_time(gpu);
   }
 
  private:
@@ -140,7 +140,9 @@ class CudnnCompute final : public cuda::DeviceCompute {
     if (!workspace) return fail(workspace.error());
     const auto handle = handle_.get(*library_, gpu.api->stream());
     if (!handle) return fail(handle.error());
-    return (*plan)->execute(*handle, memory, workspace->data());
+    if (const auto begun = gpu.api->mark_begin(); !begun) return begun;
+    if (const auto done = (*plan)->execute(*handle, memory, workspace->data()); !done) return done;
+    return gpu.api->mark_end();
   }
 
   /// What was uploaded may lie otherwise than on the host.

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "backends/cuda/kernels/attention_plan.h"
 #include "backends/cuda/serve/device_kernel.h"
+#include "backends/cuda/serve/host_gpu.h"
 #include "backends/cuda/serve/own_compute.h"
-#include "cuda/host_launcher.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,7 +12,7 @@
 namespace attn::test {
 
 /// A GPU of host memory: everything that is not the GPU itself is real. `fail_at` makes the n-th use of a call fail.
-class HostDevice final : public cuda::DeviceApi {
+class HostDevice final : public cuda::HostDeviceApi {
  public:
   std::map<std::string, int> used;     ///< by call
   std::map<std::string, int> fail_at;  ///< by call: which use fails, from 1
@@ -28,16 +25,15 @@ class HostDevice final : public cuda::DeviceApi {
       return fail("cudaMalloc of " + subject() + ": out of memory, " + cuda::bytes_text(bytes) + " wanted, " +
                   cuda::bytes_text(limit_bytes - live_bytes) + " free");
     }
-    void* memory = std::aligned_alloc(256, static_cast<std::size_t>((bytes + 255) / 256 * 256));
-    std::memset(memory, 0xFF, static_cast<std::size_t>(bytes));
-    sizes_[memory] = bytes;
+    Expected<void*> memory = HostDeviceApi::allocate(bytes, subject);
+    if (memory) sizes_[*memory] = bytes;
     live_bytes += bytes;
     return memory;
   }
   void release(void* memory) noexcept override {
     live_bytes -= sizes_[memory];
     sizes_.erase(memory);
-    std::free(memory);
+    HostDeviceApi::release(memory);
   }
   Expected<void*> allocate_pinned(std::int64_t bytes, const cuda::Subject& subject) override {
     return allocate(bytes, subject);
@@ -50,20 +46,12 @@ class HostDevice final : public cuda::DeviceApi {
     return copy(to, from, bytes, subject);
   }
   Expected<void> finish(const cuda::Subject& subject) override { return use("cudaStreamSynchronize", subject); }
-  Expected<void> mark_begin() override { return {}; }
-  Expected<void> mark_end() override { return {}; }
-  Expected<double> milliseconds() override { return 0.0; }
   Expected<void> make_current() override { return use("cudaSetDevice", {}); }
-  [[nodiscard]] std::string launch_error(const char* kernel, int code) const override {
-    return std::string("launch of ") + kernel + ": code " + std::to_string(code);
-  }
-  [[nodiscard]] void* stream() const noexcept override { return nullptr; }
 
  private:
   Expected<void> copy(void* to, const void* from, std::int64_t bytes, const cuda::Subject& subject) {
     if (auto used_up = use("cudaMemcpyAsync", subject); !used_up) return used_up;
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
-    return {};
+    return HostDeviceApi::copy_in(to, from, bytes, subject);
   }
   Expected<void> use(const std::string& call, const cuda::Subject& subject) {
     const int count = ++used[call];
@@ -75,19 +63,7 @@ class HostDevice final : public cuda::DeviceApi {
   std::map<void*, std::int64_t> sizes_;
 };
 
-/// The kernels' own source, run on the host block by block.
-inline const cuda::LaunchTable& host_launches() {
-  static const cuda::LaunchTable kTable{
-      [](const cuda::AttentionTask& task, const cuda::Int8Options& options, void* workspace, void*) {
-        HostLauncher launcher;
-        return cuda::AttentionLaunches<HostLauncher>(launcher, task).int8(options, workspace);
-      },
-      [](const cuda::AttentionTask& task, void* workspace, void*) {
-        HostLauncher launcher;
-        return cuda::AttentionLaunches<HostLauncher>(launcher, task).exact(workspace);
-      }};
-  return kTable;
-}
+using cuda::host_launches;
 
 /// Launches that fail as a device does.
 inline const cuda::LaunchTable& failing_launches() {

@@ -29,4 +29,11 @@ Expected<PlacedCall> place(Transfer& transfer, const AttentionCall& call, bool w
   return placed;
 }
 
+Expected<void> note_time(LocalGpu& gpu) {
+  const auto time = gpu.api->milliseconds();
+  if (!time) return fail(time.error());
+  gpu.milliseconds = *time;
+  return {};
+}
+
 }  // namespace attn::cuda

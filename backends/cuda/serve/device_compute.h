@@ -24,7 +24,7 @@ class DeviceCompute {
   /// Why it does not take the call, as a clause that completes its name; empty when it does. Needs no data.
   [[nodiscard]] virtual std::string refusal(const AttentionCall& call, const BlockSelection* selection) const = 0;
   /// Computes a call whose views are on the host into call.output, and waits. The GPU's lock is held by the caller.
-  /// The error names the call that failed.
+  /// The error names the call that failed. Leaves the kernels' time in gpu.milliseconds.
   [[nodiscard]] virtual Expected<void> run(LocalGpu& gpu, const AttentionCall& call,
                                            const BlockSelection* selection) const = 0;
 };
@@ -41,5 +41,8 @@ struct PlacedCall {
 
 /// Uploads query, key, value and, `with_mask`, the mask; makes room for an output of the call's output dtype.
 [[nodiscard]] Expected<PlacedCall> place(Transfer& transfer, const AttentionCall& call, bool with_mask);
+
+/// Writes the time between the marks into gpu.milliseconds, once the stream has finished.
+[[nodiscard]] Expected<void> note_time(LocalGpu& gpu);
 
 }  // namespace attn::cuda

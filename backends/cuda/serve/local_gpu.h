@@ -19,6 +19,7 @@ struct LocalGpu {
   std::unique_ptr<DeviceApi> api;
   DevicePool pool;
   std::mutex mutex;
+  double milliseconds = 0.0;  ///< of the last call's kernels on the device, without the transfers
 };
 
 /// GPU `index` of this machine, opened once and shared. Its pool keeps an eighth of its memory at most. The error is

@@ -66,10 +66,13 @@ class OwnCompute : public DeviceCompute {
     const auto workspace =
         gpu.pool.get(workspace_bytes(*task, call), [this] { return "the workspace of the " + std::string(name()); });
     if (!workspace) return fail(workspace.error());
+    if (const auto begun = gpu.api->mark_begin(); !begun) return begun;
     const LaunchStatus launched = launch(*task, call, workspace->data(), gpu.api->stream());
     if (!launched.ok()) return fail(gpu.api->launch_error(launched.kernel, launched.code));
+    if (const auto ended = gpu.api->mark_end(); !ended) return ended;
     if (const auto queued = transfer.download(placed->output, call.output, "output"); !queued) return queued;
-    return transfer.finish(name());
+    if (const auto finished = transfer.finish(name()); !finished) return finished;
+    return note_time(gpu);
   }
 
  protected:
