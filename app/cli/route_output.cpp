@@ -83,6 +83,9 @@ Json route_json(const JobReport& report, const trace::TraceSnapshot& snapshot) {
     route["layouts"] = {{"q", std::string(attn::name_of(row.query_layout))},
                         {"k", std::string(attn::name_of(row.key_layout))},
                         {"v", std::string(attn::name_of(row.value_layout))}};
+    for (const trace::StageSkip& one : row.fall_backs) {
+      route["fall_backs"].push_back({{"reason", one.reason}, {"calls", one.calls}});
+    }
     json["routes"].push_back(std::move(route));
   }
   json["dropped_events"] = snapshot.dropped;
@@ -146,6 +149,12 @@ void print_routes(const JobReport& report, const trace::TraceSnapshot& snapshot)
     rows.back().push_back(row.computed_calls > 0 ? seconds_text(total_seconds(row)) : "");
   }
   print_table(headings, rows, {3, 9, 10});
+  for (const trace::RouteRow& row : snapshot.routes) {
+    for (const trace::StageSkip& one : row.fall_backs) {
+      std::cout << "fell back to " << row.id.backend << ", " << one.calls << (one.calls == 1 ? " call: " : " calls: ")
+                << one.reason << "\n";
+    }
+  }
   std::cout << "\n"
             << snapshot.calls << (snapshot.calls == 1 ? " call, " : " calls, ") << snapshot.routes.size()
             << (snapshot.routes.size() == 1 ? " route" : " routes");

@@ -94,6 +94,12 @@ class TargetsTest : public QObject {
     QVERIFY(find_target("cpu")->absence.empty());
   }
 
+  void a_gpu_that_is_not_there_is_no_target() {
+    const auto target = find_target("cuda:9");
+    QVERIFY(!target.has_value());
+    QCOMPARE(q(target.error()), "there is no target \"cuda:9\" here: " + q(cuda::this_machine().sentence));
+  }
+
   void cards_have_the_makers_figures_data() {
     QTest::addColumn<QString>("name");
     QTest::addColumn<QString>("platform");

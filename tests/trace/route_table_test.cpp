@@ -68,6 +68,7 @@ class RouteTableTest : public QObject {
   void what_is_no_part_of_the_identity_makes_none();
   void counts_times_and_steps_add_up();
   void reasons_for_staying_dense_are_counted_per_route();
+  void reasons_for_falling_back_are_counted_per_route();
   void every_route_counts_its_steps();
   void outputs_that_are_not_finite_are_counted_from_the_first();
   void rows_come_busiest_first_and_then_by_first_sighting();
@@ -174,6 +175,19 @@ void RouteTableTest::reasons_for_staying_dense_are_counted_per_route() {
   QVERIFY(rows[0].stage_skips == expected);
   QCOMPARE(rows[0].calls, std::int64_t{5});
   QVERIFY(rows[1].stage_skips.empty());
+}
+
+void RouteTableTest::reasons_for_falling_back_are_counted_per_route() {
+  RouteTable table;
+  RouteEvent event = event_of("sdpa", 4608);
+  table.add(event);
+  event.fell_back = "own int8 kernel: cudaMalloc of key (1, 24, 4608, 128): out of memory";
+  for (int i = 0; i < 2; ++i) table.add(event);
+  const std::vector<RouteRow> rows = table.snapshot(0).routes;
+  QCOMPARE(rows.size(), std::size_t{1});
+  QCOMPARE(rows[0].calls, std::int64_t{3});
+  const std::vector<attn::trace::StageSkip> expected{{std::string(event.fell_back), 2}};
+  QVERIFY(rows[0].fall_backs == expected);
 }
 
 void RouteTableTest::every_route_counts_its_steps() {

@@ -46,6 +46,7 @@ RouteEvent make_event(const RouteRecord& record) noexcept {
           .executed = record.executed,
           .variant = record.variant,
           .stage_reason = record.stage_reason,
+          .fell_back = record.fell_back,
           .begin_ns = record.begin_ns,
           .end_ns = record.end_ns,
           .query = shape_of(call.query),

@@ -36,6 +36,7 @@ struct RouteEvent {
   std::string_view executed;
   std::string_view variant;
   std::string_view stage_reason;  ///< why the sparse stage left the call dense; empty when it selected or was not asked
+  std::string_view fell_back;     ///< why another kernel, which was to compute the call, did not; empty: none was
   std::int64_t begin_ns = 0;      ///< steady clock; both 0 when timing was off
   std::int64_t end_ns = 0;
   EventShape query;
@@ -61,7 +62,7 @@ struct RouteEvent {
   bool computed = false;
   bool bypassed = false;  ///< a dispatcher served it directly: the chain was not asked
 };
-static_assert(sizeof(RouteEvent) <= 208);
+static_assert(sizeof(RouteEvent) <= 224);
 
 /// Copies what an event keeps out of a record, without a look at any tensor's data. No allocation.
 [[nodiscard]] RouteEvent make_event(const RouteRecord& record) noexcept;

@@ -155,6 +155,7 @@ bool RouteTable::add(const RouteEvent& event) {
     if (row.first_bad_step < 0) row.first_bad_step = event.step;
   }
   if (!event.stage_reason.empty()) count_skip(row.stage_skips, event.stage_reason);
+  if (!event.fell_back.empty()) count_skip(row.fall_backs, event.fell_back);
   if (event.computed && event.end_ns != 0) {
     const double seconds = static_cast<double>(event.end_ns - event.begin_ns) * 1e-9;
     ++row.computed_calls;

@@ -63,6 +63,7 @@ struct RouteRow {
   double seconds = 0.0;                ///< of the computed calls
   double density = 1.0;                ///< of the last sparse call; 1 when dense
   std::vector<StageSkip> stage_skips;  ///< in order of first sighting; empty where the stage was not asked
+  std::vector<StageSkip> fall_backs;   ///< why calls were computed here that another kernel was to compute
   std::int64_t nan_count = 0;          ///< of the outputs' elements, over all calls where they were counted
   std::int64_t inf_count = 0;
   std::int32_t first_bad_step = -1;  ///< of the first call whose output held a NaN or an Inf; -1: none did

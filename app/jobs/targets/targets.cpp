@@ -230,6 +230,9 @@ Expected<Target> find_target(std::string_view text) {
   if (!targets) return fail(targets.error());
   const auto found = std::ranges::find_if(*targets, [text](const Target& target) { return is_called(target, text); });
   if (found != targets->end()) return *found;
+  if (text.starts_with("cuda")) {
+    return fail("there is no target \"" + std::string(text) + "\" here: " + cuda::this_machine().sentence);
+  }
   std::vector<std::string> names;
   for (const Target& target : *targets) names.push_back(target.name);
   return fail("there is no target \"" + std::string(text) + "\"" +
