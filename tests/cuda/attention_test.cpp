@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The attention kernels, every block and thread of them run on the host, against the oracles and float64.
 #include "backends/attention_case.h"
-#include "cuda/host_launcher.h"
+#include "cuda/host_memory.h"
 
 #include <QTest>
 #include <map>
@@ -86,9 +86,8 @@ Served serve(const DeviceConfig& config, const AttentionCall& call, const BlockS
   served.refusal = config.exact ? cuda::refuse_exact_attention(*task) : cuda::refuse_int8_attention(*task, options);
   if (!served.refusal.empty()) return served;
   Memory workspace(config.exact ? cuda::exact_workspace_bytes(*task) : cuda::int8_workspace_bytes(*task, options));
-  HostLauncher launcher{run, {}};
-  cuda::AttentionLaunches<HostLauncher> launches(launcher, *task);
-  (void)(config.exact ? launches.exact(workspace.data()) : launches.int8(options, workspace.data()));
+  (void)(config.exact ? cuda::host_exact_attention(*task, workspace.data(), run)
+                      : cuda::host_int8_attention(*task, options, workspace.data(), run));
   served.output = elements_of(call.output);
   return served;
 }
@@ -100,11 +99,24 @@ class CudaAttentionTest : public QObject {
   void every_case_of_the_oracle_is_served_within_its_tolerance_data();
   void every_case_of_the_oracle_is_served_within_its_tolerance();
 
+  void long_calls_agree_with_float64_data() { rows(); }
+  void long_calls_agree_with_float64();
+  void causal_and_masked_calls_agree_with_float64_data() { rows(); }
+  void causal_and_masked_calls_agree_with_float64();
+  void memory_layout_changes_nothing_data() { rows(); }
+  void memory_layout_changes_nothing();
+  void no_thread_races_and_no_bank_waits_data() { rows(); }
+  void no_thread_races_and_no_bank_waits();
+  void what_a_kernel_cannot_do_is_refused_with_a_clause();
+
  private:
+  void rows() const;
+  [[nodiscard]] const std::vector<float>& reference(const std::string& name, const AttentionCall& call);
   [[nodiscard]] std::vector<AttentionCase>& cases(DType dtype);
 
   std::map<DType, std::vector<AttentionCase>> cases_;
   std::map<std::string, std::vector<float>> log_sum_exp_;
+  std::map<std::string, std::vector<float>> references_;  ///< float64 takes its time, and is the same for every kernel
   const std::vector<DeviceConfig> configs_ = device_configs();
 };
 
@@ -175,6 +187,163 @@ void CudaAttentionTest::every_case_of_the_oracle_is_served_within_its_tolerance(
   }
   QCOMPARE(served, 74);
   QCOMPARE(wide, 2);
+}
+
+void CudaAttentionTest::rows() const {
+  QTest::addColumn<int>("config");
+  for (std::size_t i = 0; i < configs_.size(); ++i) QTest::newRow(configs_[i].name.c_str()) << static_cast<int>(i);
+}
+
+const std::vector<float>& CudaAttentionTest::reference(const std::string& name, const AttentionCall& call) {
+  std::vector<float>& known = references_[name];
+  if (known.empty()) known = reference_attention(call);
+  return known;
+}
+
+/// Tensors of one call, filled.
+struct MadeCall {
+  HostTensor query;
+  HostTensor key;
+  HostTensor value;
+  HostTensor output;
+  AttentionCall call;
+
+  MadeCall(std::int64_t heads, std::int64_t kv_heads, std::int64_t queries, std::int64_t keys, std::int64_t dim,
+           DType dtype)
+      : query({1, heads, queries, dim}, dtype),
+        key({1, kv_heads, keys, dim}, dtype),
+        value({1, kv_heads, keys, dim}, dtype),
+        output({1, heads, queries, dim}, dtype) {
+    fill_normal(query.view(), 11);
+    fill_normal(key.view(), 12);
+    fill_normal(value.view(), 13);
+    call.query = query.view();
+    call.key = key.view();
+    call.value = value.view();
+    call.output = output.view();
+    call.enable_gqa = heads != kv_heads;
+  }
+};
+
+void CudaAttentionTest::long_calls_agree_with_float64() {
+  QFETCH(int, config);
+  const DeviceConfig& wanted = configs_[static_cast<std::size_t>(config)];
+  // Ragged against every tile, with more keys than the two tiles in shared memory and more than a mean's chunk.
+  for (const std::int64_t dim : {64, 128}) {
+    const MadeCall made(4, 2, 261, 709, dim, DType::bfloat16);
+    const Served result = serve(wanted, made.call, nullptr);
+    QVERIFY2(result.refusal.empty(), result.refusal.c_str());
+    const Distance far = distance(result.output, reference("long " + std::to_string(dim), made.call));
+    QVERIFY2(far.relative_l1 <= wanted.bf16 && far.cosine >= wanted.cosine, std::to_string(far.relative_l1).c_str());
+  }
+}
+
+void CudaAttentionTest::causal_and_masked_calls_agree_with_float64() {
+  QFETCH(int, config);
+  const DeviceConfig& wanted = configs_[static_cast<std::size_t>(config)];
+  for (const std::int64_t dim : {64, 128}) {
+    MadeCall made(2, 2, 200, 330, dim, DType::float16);
+    made.call.is_causal = true;
+    const Served causal = serve(wanted, made.call, nullptr);
+    const Distance first = distance(causal.output, reference("causal " + std::to_string(dim), made.call));
+    QVERIFY2(first.relative_l1 <= wanted.fp16, std::to_string(first.relative_l1).c_str());
+    HostTensor mask({2, 1, 330}, DType::float32);  // one row of biases a head, broadcast to the rest
+    fill_normal(mask.view(), 14);
+    made.call.attn_mask = mask.view();
+    made.call.is_causal = false;
+    const Served masked = serve(wanted, made.call, nullptr);
+    const Distance second = distance(masked.output, reference("masked " + std::to_string(dim), made.call));
+    QVERIFY2(second.relative_l1 <= wanted.fp16, std::to_string(second.relative_l1).c_str());
+    QVERIFY(masked.output != causal.output);
+  }
+}
+
+void CudaAttentionTest::memory_layout_changes_nothing() {
+  QFETCH(int, config);
+  const DeviceConfig& wanted = configs_[static_cast<std::size_t>(config)];
+  MadeCall made(3, 3, 140, 170, 64, DType::bfloat16);
+  const Served expected = serve(wanted, made.call, nullptr);
+  for (const std::int64_t parts : {1, 3}) {
+    const LaidTensor laid[] = {transposed(made.query.view(), parts), transposed(made.key.view(), parts),
+                               transposed(made.value.view(), parts), transposed(made.output.view(), parts)};
+    AttentionCall call = made.call;
+    call.query = laid[0].view;
+    call.key = laid[1].view;
+    call.value = laid[2].view;
+    call.output = laid[3].view;
+    const Served result = serve(wanted, call, nullptr);
+    QVERIFY(result.output == expected.output);
+    QVERIFY(result.log_sum_exp == expected.log_sum_exp);
+  }
+  // Rows that no 16-byte copy can start at are packed first.
+  HostTensor odd({1, 3, 170, 71}, DType::bfloat16);
+  TensorView narrow = odd.view();
+  narrow.shape[3] = 64;
+  for (std::int64_t row = 0; row < 3 * 170; ++row) {
+    for (std::int64_t d = 0; d < 64; ++d)
+      store_element(narrow, row * 71 + d, load_element(made.value.view(), row * 64 + d));
+  }
+  AttentionCall call = made.call;
+  call.value = narrow;
+  QVERIFY(serve(wanted, call, nullptr).output == expected.output);
+}
+
+void CudaAttentionTest::no_thread_races_and_no_bank_waits() {
+  QFETCH(int, config);
+  const DeviceConfig& wanted = configs_[static_cast<std::size_t>(config)];
+  for (const std::int64_t dim : {40, 128}) {  // tiles of both widths, one of them not full
+    for (const bool masked : {false, true}) {
+      MadeCall made(1, 1, 150, 275, dim, DType::float16);
+      HostTensor mask({1, 275}, DType::boolean);
+      for (int j = 0; j < 275; ++j) mask.as<std::uint8_t>()[j] = j % 5 != 0 ? 1 : 0;
+      if (masked) made.call.attn_mask = mask.view();
+      std::vector<float> first;
+      cuda::AuditReport report;
+      for (const auto order : {cuda::ThreadOrder::forward, cuda::ThreadOrder::reverse, cuda::ThreadOrder::shuffled}) {
+        const Served result = serve(wanted, made.call, nullptr, {order, &report});
+        if (first.empty()) first = result.output;
+        QVERIFY(result.output == first);
+      }
+      QVERIFY(report.accesses > 0);
+      QVERIFY2(report.races == 0 && report.unset_reads == 0 && report.out_of_bounds == 0, report.first.c_str());
+      QCOMPARE(report.matrix_conflicts, 0);
+      QCOMPARE(report.copy_conflicts, 0);
+      if (wanted.options.rotation_group == 0) QCOMPARE(report.plain_conflicts, 0);
+    }
+  }
+}
+
+void CudaAttentionTest::what_a_kernel_cannot_do_is_refused_with_a_clause() {
+  MadeCall made(4, 4, 40, 50, 64, DType::float16);
+  AttentionTask task = *cuda::task_of_call(made.call);
+  const auto int8 = [&] { return q(cuda::refuse_int8_attention(task, {})); };
+  const auto exact = [&] { return q(cuda::refuse_exact_attention(task)); };
+  QVERIFY(int8().isEmpty() && exact().isEmpty());
+  task.shape.kv_heads = 3;
+  QCOMPARE(exact(), QString("needs query heads in multiples of key heads"));
+  task.shape.kv_heads = 4;
+  task.value.dtype = DType::bfloat16;
+  QCOMPARE(exact(), QString("takes query, key and value all in float16 or all in bfloat16"));
+  QVERIFY(int8().isEmpty());
+  task.value.dtype = DType::int8;
+  QCOMPARE(int8(), QString("takes float32, float16 and bfloat16"));
+  task.value.dtype = DType::float16;
+  int list = 0;
+  task.selection.tiles = &list;
+  task.selection.query_tiles = 1;
+  task.selection.key_tiles = 2;
+  QCOMPARE(int8(), QString("takes block selections of 128 by 64 tokens that cover the call"));
+  task.selection.key_tiles = 1;
+  QVERIFY(int8().isEmpty());
+  Int8Options options;
+  options.query_block = 96;
+  QCOMPARE(q(cuda::refuse_int8_attention(task, options)), QString("needs blocks that divide 128 tokens"));
+  options.query_block = 128;
+  options.rotation_group = 64;
+  options.rotated_channels = 32;
+  QCOMPARE(q(cuda::refuse_int8_attention(task, options)), QString("rotates powers of two of at most 128 channels"));
+  task.output.dtype = DType::int8;
+  QCOMPARE(exact(), QString("writes float32, float16 or bfloat16"));
 }
 
 }  // namespace attn::test

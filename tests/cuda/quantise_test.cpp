@@ -2,8 +2,10 @@
 // INT8 numbers and factors of the device against those of the host kernels, which are the same arithmetic.
 #include "backends/simd/quantise.h"
 #include "backends/attention_case.h"
+#include "backends/cuda/kernels/mean_kernel.h"
+#include "backends/cuda/kernels/quantise_kernel.h"
 #include "backends/sage/sage_variant.h"
-#include "cuda/host_launcher.h"
+#include "cuda/host_memory.h"
 
 #include <QTest>
 #include <cmath>
@@ -130,16 +132,15 @@ class CudaQuantiseTest : public QObject {
     p.factors = factors.data();
     std::vector<float> partial(kDim);
     std::vector<float> mean(kDim);
-    HostLauncher launcher{{}, {}};
     if (keys) {
       const cuda::MeanParams params{p.from, 1, 1, partial.data(), mean.data()};
-      (void)launcher.launch<cuda::PartialMeanKernel<kDim>>(params, {1, 1, 1});
-      (void)launcher.launch<cuda::MeanKernel<kDim>>(params, {1, 1, 1});
+      cuda::run_on_host<cuda::PartialMeanKernel<kDim>>(params, {1, 1, 1}, {});
+      cuda::run_on_host<cuda::MeanKernel<kDim>>(params, {1, 1, 1}, {});
       p.mean = mean.data();
     }
     const cuda::GridSize grid{kPadded / cuda::kQueryTile, 1, 1};
-    (void)(wanted.rotation > 0 ? launcher.launch<cuda::QuantiseKernel<kDim, true>>(p, grid)
-                               : launcher.launch<cuda::QuantiseKernel<kDim, false>>(p, grid));
+    wanted.rotation > 0 ? cuda::run_on_host<cuda::QuantiseKernel<kDim, true>>(p, grid, {})
+                        : cuda::run_on_host<cuda::QuantiseKernel<kDim, false>>(p, grid, {});
   }
 };
 

@@ -3,7 +3,7 @@
 #include "backends/attention_case.h"
 #include "backends/cuda/kernels/selection_plan.h"
 #include "core/sparse/selector.h"
-#include "cuda/host_launcher.h"
+#include "cuda/host_memory.h"
 
 #include <QTest>
 #include <cmath>
@@ -19,7 +19,6 @@ struct DeviceSelection {
   std::vector<std::uint8_t> keep;
   std::vector<int> tiles;
   std::vector<int> counts;
-  std::vector<std::string> launched;
 };
 
 std::vector<std::uint8_t> marks_of(const TileMarks& marks) {
@@ -64,9 +63,7 @@ DeviceSelection select(SelectionTask task, const cuda::HostRun& run = {}) {
   task.lists = {made.tiles.data(), made.counts.data(), rows, columns, heads * rows, task.head_shared ? 0 : rows};
   if (!cuda::refuse_selection(task).empty()) return {};
   Memory workspace(cuda::selection_workspace_bytes(task));
-  HostLauncher launcher{run, {}};
-  (void)cuda::select_on(launcher, task, workspace.data());
-  made.launched = launcher.launched;
+  (void)cuda::host_selection(task, workspace.data(), run);
   return made;
 }
 
@@ -188,7 +185,6 @@ class CudaSelectionTest : public QObject {
       const DeviceSelection made = select(task, {order, &report});
       QVERIFY(made.keep == host.keep);
       QVERIFY(same(made));
-      QCOMPARE(made.launched.size(), std::size_t{3});
     }
     QVERIFY2(report.races == 0, report.first.c_str());
     QVERIFY2(report.unset_reads == 0, report.first.c_str());
@@ -254,11 +250,8 @@ class CudaSelectionTest : public QObject {
     const HostLists expected(selection);
     std::vector<int> tiles(selection.keep.size(), -1);
     std::vector<int> counts(150, -1);
-    cuda::TileLists lists = expected.lists;
-    lists.tiles = tiles.data();
-    lists.counts = counts.data();
-    HostLauncher launcher{{}, {}};
-    QVERIFY(cuda::list_on(launcher, selection.keep.data(), 3, lists).ok());
+    const cuda::ListParams params{selection.keep.data(), tiles.data(), counts.data(), 150, 7};
+    cuda::run_on_host<cuda::ListKernel>(params, {3, 1, 1}, {});
     QVERIFY(tiles == expected.tiles);
     QVERIFY(counts == expected.counts);
   }

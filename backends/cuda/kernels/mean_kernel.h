@@ -25,7 +25,8 @@ struct PartialMeanKernel {
   static constexpr int kMinBlocks = 2;
   static constexpr int kPerRow = kDim / kChunk;
   static constexpr int kGroups = kThreads / kPerRow;
-  static std::size_t shared_bytes(const Params&) { return static_cast<std::size_t>(kGroups) * kDim * 4; }
+  static constexpr int kGroupStep = kDim + kPerRow;  ///< words; neighbouring groups and chunks lie in different banks
+  static std::size_t shared_bytes(const Params&) { return static_cast<std::size_t>(kGroups) * kGroupStep * 4; }
 
   struct Sums {
     float of[kChunk];
@@ -48,7 +49,7 @@ struct PartialMeanKernel {
       }
       ATTN_UNROLL
       for (int i = 0; i < kChunk; ++i) {
-        block.store(thread, place(thread / kPerRow, thread % kPerRow * kChunk + i), own.of[i]);
+        block.store(thread, place(thread / kPerRow, i * kPerRow + thread % kPerRow), own.of[i]);
       }
     });
     block.sync();
@@ -57,13 +58,14 @@ struct PartialMeanKernel {
       float total = 0.0F;
       for (int group = 0; group < kGroups; ++group) total += block.template load<float>(thread, place(group, thread));
       const std::int64_t head = static_cast<std::int64_t>(block.z()) * p.heads + block.y();
-      p.partial[(head * p.chunks + block.x()) * kDim + thread] = total;
+      const int channel = thread % kPerRow * kChunk + thread / kPerRow;
+      p.partial[(head * p.chunks + block.x()) * kDim + channel] = total;
     });
   }
 
  private:
-  static ATTN_HD constexpr std::uint32_t place(int group, int channel) {
-    return static_cast<std::uint32_t>((group * kDim + channel) * 4);
+  static ATTN_HD constexpr std::uint32_t place(int group, int word) {
+    return static_cast<std::uint32_t>((group * kGroupStep + word) * 4);
   }
 };
 

@@ -12,7 +12,8 @@ struct ResourceLimit {
   int registers;            ///< of a thread; no kernel may spill
 };
 
-/// 65,536 registers: two blocks of 128 threads may have 255 each, two of 256 threads 128, four of 256 threads 64.
+/// A multiprocessor has 65,536 registers: for two blocks of 128 threads with 255 each, two of 256 threads with 128,
+/// four of 128 threads with 128, four of 256 threads with 64.
 inline constexpr ResourceLimit kResourceLimits[] = {
     {"AttentionKernel<128, attn::cuda::Int8Numbers", 255},
     {"AttentionKernel<64, attn::cuda::Int8Numbers", 240},
@@ -24,7 +25,7 @@ inline constexpr ResourceLimit kResourceLimits[] = {
     {"PartialMeanKernel<", 128},
     {"MeanKernel<", 48},
     {"PackKernel<", 48},
-    {"PoolKernel", 64},
+    {"PoolKernel", 128},
     {"SelectKernel", 64},
     {"ListKernel", 64},
 };

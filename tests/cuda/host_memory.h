@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "backends/cuda/grid/host_block.h"
-#include "backends/cuda/kernels/attention_plan.h"
+#include "backends/cuda/kernels/host_kernels.h"
 #include "backends/cuda/kernels/task_of_call.h"
 #include "core/call/block_selection.h"
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
 namespace attn::test {
-
-/// Runs the launches of a task on the host, block by block.
-struct HostLauncher {
-  cuda::HostRun run;
-  std::vector<std::string> launched;  ///< names of the kernels, in order
-
-  template <class Kernel>
-  cuda::LaunchStatus launch(const typename Kernel::Params& params, cuda::GridSize grid) {
-    launched.emplace_back(Kernel::kName);
-    cuda::run_on_host<Kernel>(params, grid, run);
-    return {};
-  }
-};
 
 /// Device memory that is host memory, aligned as cudaMalloc aligns; 0xFF until it is written.
 class Memory {
