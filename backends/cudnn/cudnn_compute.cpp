@@ -15,8 +15,10 @@ constexpr std::size_t kKeptAnswers = 64;
 
 Dims packed(const Dims& size) noexcept { return {size[1] * size[2] * size[3], size[2] * size[3], size[3], 1}; }
 
-/// Strides (batch, heads, tokens, dim) of a view whose leading dims fold. A dim of size 1 gets the packed stride.
-Dims strides_of(const TensorView& view, const Dims& size) noexcept {
+/// Strides (batch, heads, tokens, dim) of a view once it is uploaded, when its leading dims fold. A dim of size 1 gets
+/// the packed stride.
+Dims uploaded(const TensorView& host, const Dims& size) {
+  const TensorView view = cuda::view_after_upload(host);
   Dims stride = packed(size);
   const std::int64_t batch_step =
       view.rank == 5 && view.size(1) > 1 ? view.step(1) : view.step(view.rank == 5 ? 0 : -4);
@@ -80,9 +82,8 @@ class CudnnCompute final : public cuda::DeviceCompute {
     cuda::Transfer transfer(*gpu.api, gpu.pool);
     const auto placed = cuda::place(transfer, call, false);
     if (!placed) return fail(placed.error());
-    auto problem = problem_of(call, selection);
+    const auto problem = problem_of(call, selection);
     if (!problem) return fail(problem.error());
-    fix_strides(*problem, placed->call);
     SdpaMemory memory{placed->call.query.data,
                       placed->call.key.data,
                       placed->call.value.data,
@@ -145,15 +146,6 @@ class CudnnCompute final : public cuda::DeviceCompute {
     return gpu.api->mark_end();
   }
 
-  /// What was uploaded may lie otherwise than on the host.
-  static void fix_strides(SdpaProblem& problem, const AttentionCall& placed) {
-    const SdpaProblem& p = problem;
-    problem.query_stride = strides_of(placed.query, {p.batch, p.heads, p.query_tokens, p.head_dim});
-    problem.key_stride = strides_of(placed.key, {p.batch, p.kv_heads, p.key_tokens, p.head_dim});
-    problem.value_stride = strides_of(placed.value, {p.batch, p.kv_heads, p.key_tokens, p.value_dim});
-    problem.output_stride = strides_of(placed.output, {p.batch, p.heads, p.query_tokens, p.value_dim});
-  }
-
   Expected<std::shared_ptr<const Library>> library_;
   DeviceProperties device_;
   mutable AnswerCache<Answer> answers_;
@@ -180,9 +172,9 @@ Expected<SdpaProblem> problem_of(const AttentionCall& call, const BlockSelection
   p.head_dim = sizes.head_dim;
   p.value_dim = sizes.value_dim;
   p.dtype = call.query.dtype;
-  p.query_stride = packed({p.batch, p.heads, p.query_tokens, p.head_dim});
-  p.key_stride = packed({p.batch, p.kv_heads, p.key_tokens, p.head_dim});
-  p.value_stride = packed({p.batch, p.kv_heads, p.key_tokens, p.value_dim});
+  p.query_stride = uploaded(call.query, {p.batch, p.heads, p.query_tokens, p.head_dim});
+  p.key_stride = uploaded(call.key, {p.batch, p.kv_heads, p.key_tokens, p.head_dim});
+  p.value_stride = uploaded(call.value, {p.batch, p.kv_heads, p.key_tokens, p.value_dim});
   p.output_stride = packed({p.batch, p.heads, p.query_tokens, p.value_dim});
   p.is_causal = call.is_causal;
   if (call.attn_mask) {

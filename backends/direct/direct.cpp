@@ -2,6 +2,7 @@
 #include "backends/direct/direct.h"
 
 #include "backends/cuda/serve/on_gpu.h"
+#include "backends/cudnn/library.h"
 #include "backends/sage/sage.h"
 #include "backends/sdpa/sdpa.h"
 #include "backends/simd/exact_kernel.h"
@@ -107,6 +108,9 @@ Expected<PreparedBackend> prepare(const Served& served, const DispatcherBackend&
   Expected<PreparedBackend> prepared = PreparedBackend{};
   switch (served.arithmetic) {
     case Arithmetic::exact:
+      if (context.target.device && served.detail == "cudnn" && !cudnn::this_machines_cudnn()) {
+        return fail(cudnn::this_machines_cudnn().error());
+      }
       prepared = PreparedBackend{
           cuda::exact_on_gpu(context.target, std::make_shared<ExactKernel>(served.name, served.detail, false)),
           std::nullopt,

@@ -269,6 +269,13 @@ class DeviceKernelTest : public QObject {
     QCOMPARE(problem->query_stride, (cudnn::Dims{8 * 40 * 64, 40 * 64, 64, 1}));
     QVERIFY(problem->bias && problem->bias->dtype == DType::float32);
     QCOMPARE(problem->bias->size, (cudnn::Dims{1, 1, 40, 50}));
+    AttentionCall transposed;  // (batch, tokens, heads, dim) in memory stays so, padded rows are packed
+    transposed.query = TensorView::contiguous({1, 8, 40, 64}, DType::float16);
+    transposed.query.stride = {40 * 8 * 64, 64, 8 * 64, 1};
+    transposed.key = transposed.value = TensorView::contiguous({1, 8, 40, 64}, DType::float16);
+    transposed.key.stride = {8 * 40 * 128, 40 * 128, 128, 1};
+    QCOMPARE(cudnn::problem_of(transposed, nullptr)->query_stride, (cudnn::Dims{8 * 40 * 64, 64, 8 * 64, 1}));
+    QCOMPARE(cudnn::problem_of(transposed, nullptr)->key_stride, (cudnn::Dims{8 * 40 * 64, 40 * 64, 64, 1}));
     call.value.dtype = DType::bfloat16;
     QCOMPARE(q(cudnn::problem_of(call, nullptr).error()), QString("takes query, key, value and output of one dtype"));
   }

@@ -71,6 +71,13 @@ TensorView packed_view(const TensorView& like, DType dtype, void* data) {
 
 }  // namespace
 
+TensorView view_after_upload(const TensorView& view) {
+  if (!goes_as_it_lies(view)) return packed_view(view, view.dtype, nullptr);
+  TensorView kept = view;
+  kept.data = nullptr;
+  return kept;
+}
+
 void pack(const TensorView& view, void* to) {
   walk(view, [to](const std::byte* element, std::int64_t at, std::int64_t bytes) {
     std::memcpy(static_cast<std::byte*>(to) + at, element, static_cast<std::size_t>(bytes));
@@ -97,7 +104,7 @@ Expected<DeviceCopy> Transfer::upload(const TensorView& view, std::string_view n
   Expected<DeviceBuffer> buffer = pool_.get(bytes, subject);
   if (!buffer) return fail(buffer.error());
   DeviceCopy copy{std::move(*buffer), {}};
-  copy.view = as_it_lies ? view : packed_view(view, view.dtype, nullptr);
+  copy.view = view_after_upload(view);
   copy.view.data = copy.buffer.data();
   if (bytes == 0) return copy;
   const void* source = view.data;

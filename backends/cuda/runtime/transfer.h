@@ -43,6 +43,9 @@ class Transfer {
   std::vector<Scatter> scatters_;
 };
 
+/// Shape, strides and dtype that upload() leaves a view in; no data.
+[[nodiscard]] TensorView view_after_upload(const TensorView& view);
+
 /// Elements of `view` in the order of its dims, packed.
 void pack(const TensorView& view, void* to);
 /// The reverse: packed elements into `view`.
