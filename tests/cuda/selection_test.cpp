@@ -259,7 +259,7 @@ class CudaSelectionTest : public QObject {
   void what_does_not_fit_is_refused_with_a_clause() {
     SelectionTask task;
     task.shape = {1, 4, 2, 128, 64 * 9000, 64, 64};
-    QCOMPARE(q(cuda::refuse_selection(task)), QString("takes at most 8192 key tiles"));
+    QCOMPARE(q(cuda::refuse_selection(task)), QString("takes at most 5120 key tiles"));
     task.shape.key_tokens = 640;
     QVERIFY(cuda::refuse_selection(task).empty());
     task.mark_heads = 3;

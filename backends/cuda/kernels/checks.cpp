@@ -6,8 +6,6 @@ namespace {
 
 constexpr int kMostGridRows = 65535;  ///< blocks along y and z of a grid
 
-constexpr int kMostChannels = 1024;  ///< of pooled tiles
-
 bool is_half(DType dtype) noexcept { return dtype == DType::float16 || dtype == DType::bfloat16; }
 bool is_float(DType dtype) noexcept { return dtype == DType::float32 || is_half(dtype); }
 bool is_power_of_two(int number) noexcept { return number > 0 && (number & (number - 1)) == 0; }
@@ -73,8 +71,8 @@ std::string_view refuse_selection(const SelectionTask& task) noexcept {
   const CallShape& s = task.shape;
   if (const std::string_view why = refuse_shape(s); !why.empty()) return why;
   if (task.block_q < 1 || task.block_kv < 1) return "needs tiles of one token or more";
-  if (tiles_of(s.key_tokens, task.block_kv) > kMostKeyTiles) return "takes at most 8192 key tiles";
-  if (s.head_dim > kMostChannels) return "takes a head_dim of at most 1024";
+  if (tiles_of(s.key_tokens, task.block_kv) > kMostKeyTiles) return "takes at most 5120 key tiles";
+  if (s.head_dim > kMostPooledChannels) return "takes a head_dim of at most 256";
   const int heads = task.head_shared ? 1 : s.heads;
   if (task.mark_heads != 1 && task.mark_heads != heads) return "needs marks for one head or for all that select";
   return {};

@@ -28,61 +28,63 @@ struct SelectParams {
 };
 
 /// The most key tiles that fit a block's shared memory on every architecture.
-inline constexpr int kMostKeyTiles = 8192;
+inline constexpr int kMostKeyTiles = 5120;
+inline constexpr int kMostPooledChannels = 256;
 
-/// Block (query tile, head, batch). Each thread scores every 256th key tile, then owns a run of neighbouring ones.
+/// Block (kRows query tiles, head, batch), which share the reading of the pooled keys. Each thread scores every 256th
+/// key tile, then, row by row, owns a run of neighbouring ones.
 struct SelectKernel {
   using Params = SelectParams;
   static constexpr const char* kName = "select";
   static constexpr int kThreads = 256;
   static constexpr int kMinBlocks = 4;
   static constexpr int kBins = 256;
+  static constexpr int kRows = 4;
   static constexpr std::uint32_t kScanAt = 0;  ///< two rows of a sum over all threads
   static constexpr std::uint32_t kBinAt = 2 * kThreads * 4;
   static constexpr std::uint32_t kFoundAt =
       kBinAt + kBins * 4;  ///< what one thread tells all: a digit, and how many above
   static constexpr std::uint32_t kQueryAt = kFoundAt + 16;
   static std::size_t shared_bytes(const Params& p) {
-    return kQueryAt + static_cast<std::size_t>(p.channels + p.key_tiles) * 4;
+    return kQueryAt + static_cast<std::size_t>(kRows) * static_cast<std::size_t>(p.channels + p.key_tiles) * 4;
   }
 
   template <class Block>
   static ATTN_KERNEL void run(Block& block, const Params& p) {
-    Row<Block> row(block, p);
-    row.run();
+    Rows<Block> rows(block, p);
+    rows.run();
   }
 
  private:
   template <class Block>
-  class Row {
+  class Rows {
     template <class T>
     using PerThread = typename Block::template PerThread<T>;
 
    public:
-    ATTN_KERNEL Row(Block& block, const Params& p)
+    ATTN_KERNEL Rows(Block& block, const Params& p)
         : block_(block),
           p_(p),
           count_(block),
           before_(block),
-          scores_at_(kQueryAt + static_cast<std::uint32_t>(p.channels) * 4) {
-      const std::int64_t head = static_cast<std::int64_t>(block.z()) * p.heads + block.y();
+          scores_at_(kQueryAt + static_cast<std::uint32_t>(kRows * p.channels) * 4) {
       const int kv_head = block.y() / (p.heads / p.kv_heads);
-      query_ = p.queries + (head * p.query_tiles + block.x()) * p.channels;
+      head_ = static_cast<std::int64_t>(block.z()) * p.heads + block.y();
+      first_row_ = block.x() * kRows;
+      rows_ = p.query_tiles - first_row_ < kRows ? p.query_tiles - first_row_ : kRows;
       keys_ = p.keys + (static_cast<std::int64_t>(block.z()) * p.kv_heads + kv_head) * p.channels * p.key_tiles;
-      list_ = static_cast<std::int64_t>(block.z()) * p.lists.batch_step +
-              static_cast<std::int64_t>(block.y()) * p.lists.head_step + block.x();
-      keep_ = (head * p.query_tiles + block.x()) * p.key_tiles;
-      const int mark_head = p.mark_heads == 1 ? 0 : block.y();
-      marks_ = (static_cast<std::int64_t>(mark_head) * p.query_tiles + block.x()) * p.key_tiles;
       run_length_ = (p.key_tiles + kThreads - 1) / kThreads;
     }
 
     ATTN_KERNEL void run() {
       score();
-      const int candidates = total_of([&](int tile) { return mark(tile) == Mark::candidate; });
-      const int wanted = kept_of(candidates, budget());
-      find_threshold(candidates, wanted);
-      keep();
+      for (int row = 0; row < rows_; ++row) {
+        row_ = row;
+        const int candidates = total_of([&](int tile) { return mark(tile) == Mark::candidate; });
+        const int wanted = kept_of(candidates, budget());
+        find_threshold(candidates, wanted);
+        keep();
+      }
     }
 
    private:
@@ -92,29 +94,46 @@ struct SelectKernel {
       return p_.budgets[step < 0 ? 0 : step < p_.steps ? step : p_.steps - 1];
     }
     [[nodiscard]] ATTN_KERNEL Mark mark(int tile) const {
-      if (p_.marks != nullptr) return static_cast<Mark>(p_.marks[marks_ + tile]);
-      return on_diagonal(block_.x(), tile, p_.block_q, p_.block_kv) ? Mark::diagonal : Mark::candidate;
+      if (p_.marks != nullptr) {
+        const std::int64_t head = p_.mark_heads == 1 ? 0 : block_.y();
+        return static_cast<Mark>(p_.marks[(head * p_.query_tiles + first_row_ + row_) * p_.key_tiles + tile]);
+      }
+      return on_diagonal(first_row_ + row_, tile, p_.block_q, p_.block_kv) ? Mark::diagonal : Mark::candidate;
     }
     [[nodiscard]] ATTN_KERNEL std::uint32_t rank(int thread, int tile) const {
-      return block_.template load<std::uint32_t>(thread, scores_at_ + static_cast<std::uint32_t>(tile) * 4);
+      return block_.template load<std::uint32_t>(thread, score_at(row_, tile));
+    }
+
+    [[nodiscard]] ATTN_KERNEL std::uint32_t score_at(int row, int tile) const {
+      return scores_at_ + static_cast<std::uint32_t>(row * p_.key_tiles + tile) * 4;
+    }
+    [[nodiscard]] static ATTN_HD std::uint32_t query_at(int row, int channel) {
+      return kQueryAt + static_cast<std::uint32_t>(channel * kRows + row) * 4;
     }
 
     /// Each score is summed over the channels in order, products and sums apart, as select_tiles() does it.
     ATTN_KERNEL void score() {
+      const float* queries = p_.queries + (head_ * p_.query_tiles + first_row_) * p_.channels;
       block_.each([&](int thread) {
-        for (int d = thread; d < p_.channels; d += kThreads) {
-          block_.store(thread, kQueryAt + static_cast<std::uint32_t>(d) * 4, query_[d]);
+        for (int i = thread; i < kRows * p_.channels; i += kThreads) {
+          const int row = i % kRows;
+          const float query = row < rows_ ? queries[row * p_.channels + i / kRows] : 0.0F;
+          block_.store(thread, query_at(row, i / kRows), query);
         }
       });
       block_.sync();
       block_.each([&](int thread) {
         for (int tile = thread; tile < p_.key_tiles; tile += kThreads) {
-          float total = 0.0F;
+          float total[kRows] = {};
           for (int d = 0; d < p_.channels; ++d) {
-            const float query = block_.template load<float>(thread, kQueryAt + static_cast<std::uint32_t>(d) * 4);
-            total = sum(total, product(query, keys_[static_cast<std::int64_t>(d) * p_.key_tiles + tile]));
+            const float key = keys_[static_cast<std::int64_t>(d) * p_.key_tiles + tile];
+            ATTN_UNROLL
+            for (int row = 0; row < kRows; ++row) {
+              total[row] = sum(total[row], product(block_.template load<float>(thread, query_at(row, d)), key));
+            }
           }
-          block_.store(thread, scores_at_ + static_cast<std::uint32_t>(tile) * 4, rank_of(total));
+          ATTN_UNROLL
+          for (int row = 0; row < kRows; ++row) block_.store(thread, score_at(row, tile), rank_of(total[row]));
         }
       });
       block_.sync();
@@ -169,6 +188,7 @@ struct SelectKernel {
     ATTN_KERNEL void find_threshold(int candidates, int wanted) {
       threshold_ = 0;
       equals_ = wanted;
+      all_or_none_ = false;
       if (wanted == 0 || wanted == candidates) {
         all_or_none_ = true;
         all_ = wanted > 0;
@@ -238,16 +258,20 @@ struct SelectKernel {
         });
       });
       const int all = scan();
+      const int row = first_row_ + row_;
+      const std::int64_t list_row = static_cast<std::int64_t>(block_.z()) * p_.lists.batch_step +
+                                    static_cast<std::int64_t>(block_.y()) * p_.lists.head_step + row;
+      const std::int64_t keep_row = (head_ * p_.query_tiles + row) * p_.key_tiles;
       block_.each([&](int thread) {
-        int* list = p_.lists.tiles + list_ * p_.lists.key_tiles + before_(thread);
+        int* list = p_.lists.tiles + list_row * p_.lists.key_tiles + before_(thread);
         int earlier = equals_before(thread);
         each_own(thread, [&](int tile) {
           const bool is_kept = kept(thread, tile, earlier);
           earlier += is_equal(thread, tile) ? 1 : 0;
           if (is_kept) *list++ = tile;
-          if (p_.keep != nullptr) p_.keep[keep_ + tile] = is_kept ? 1 : 0;
+          if (p_.keep != nullptr) p_.keep[keep_row + tile] = is_kept ? 1 : 0;
         });
-        if (thread == 0) p_.lists.counts[list_] = all;
+        if (thread == 0) p_.lists.counts[list_row] = all;
       });
     }
 
@@ -255,11 +279,11 @@ struct SelectKernel {
     const Params& p_;
     PerThread<int> count_;
     PerThread<int> before_;
-    const float* query_ = nullptr;
     const float* keys_ = nullptr;
-    std::int64_t list_ = 0;
-    std::int64_t keep_ = 0;
-    std::int64_t marks_ = 0;
+    std::int64_t head_ = 0;
+    int first_row_ = 0;
+    int rows_ = 0;
+    int row_ = 0;  ///< of kRows
     std::uint32_t scores_at_;
     int run_length_ = 0;
     std::uint32_t threshold_ = 0;

@@ -59,7 +59,7 @@ template <class Launcher>
   p.step = task.step;
   p.lists = task.lists;
   p.keep = task.keep;
-  return launcher.template launch<SelectKernel>(p, {w.query_tiles, w.heads, s.batch});
+  return launcher.template launch<SelectKernel>(p, {tiles_of(w.query_tiles, SelectKernel::kRows), w.heads, s.batch});
 }
 
 template <class Launcher>
