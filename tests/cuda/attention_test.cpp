@@ -107,6 +107,8 @@ class CudaAttentionTest : public QObject {
   void memory_layout_changes_nothing();
   void no_thread_races_and_no_bank_waits_data() { rows(); }
   void no_thread_races_and_no_bank_waits();
+  void what_the_device_selects_is_what_attention_computes_data() { rows(); }
+  void what_the_device_selects_is_what_attention_computes();
   void what_a_kernel_cannot_do_is_refused_with_a_clause();
 
  private:
@@ -310,6 +312,50 @@ void CudaAttentionTest::no_thread_races_and_no_bank_waits() {
       QCOMPARE(report.copy_conflicts, 0);
       if (wanted.options.rotation_group == 0) QCOMPARE(report.plain_conflicts, 0);
     }
+  }
+}
+
+void CudaAttentionTest::what_the_device_selects_is_what_attention_computes() {
+  QFETCH(int, config);
+  const DeviceConfig& wanted = configs_[static_cast<std::size_t>(config)];
+  MadeCall made(2, 1, 333, 700, 64, DType::float16);
+  for (const bool causal : {false, true}) {
+    made.call.is_causal = causal;
+    AttentionTask task = *cuda::task_of_call(made.call);
+    std::vector<int> tiles(2 * 3 * 11, -1);
+    std::vector<int> counts(2 * 3, -1);
+    std::vector<std::uint8_t> keep(tiles.size(), 0xFF);
+    cuda::SelectionTask selecting;
+    selecting.shape = task.shape;
+    selecting.query = task.query;
+    selecting.key = task.key;
+    selecting.budget = 0.4F;
+    selecting.lists = {tiles.data(), counts.data(), 3, 11, 6, 3};
+    selecting.keep = keep.data();
+    Memory scratch(cuda::selection_workspace_bytes(selecting));
+    QVERIFY(cuda::host_selection(selecting, scratch.data()).ok());
+    task.selection = selecting.lists;  // what the selection wrote, handed on without being looked at
+    const Int8Options options = options_for(wanted, made.call);
+    Memory workspace(wanted.exact ? cuda::exact_workspace_bytes(task) : cuda::int8_workspace_bytes(task, options));
+    QVERIFY((wanted.exact ? cuda::host_exact_attention(task, workspace.data())
+                          : cuda::host_int8_attention(task, options, workspace.data()))
+                .ok());
+
+    HostTensor mask({2, 333, 700}, DType::boolean);
+    for (int h = 0; h < 2; ++h) {
+      for (int i = 0; i < 333; ++i) {
+        for (int j = 0; j < 700; ++j) {
+          mask.as<std::uint8_t>()[(h * 333 + i) * 700 + j] =
+              keep[static_cast<std::size_t>((h * 3 + i / 128) * 11 + j / 64)];
+        }
+      }
+    }
+    AttentionCall masked = made.call;
+    masked.attn_mask = mask.view();
+    const Distance far =
+        distance(elements_of(made.call.output), reference(causal ? "selected causal" : "selected", masked));
+    QVERIFY2(far.relative_l1 <= wanted.fp16 && far.not_finite == 0, std::to_string(far.relative_l1).c_str());
+    QVERIFY(counts[0] < 11);
   }
 }
 
