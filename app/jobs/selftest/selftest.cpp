@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/selftest/selftest.h"
 
+#include "app/jobs/selftest/pipeline_check.h"
 #include "app/jobs/selftest/selftest_calls.h"
 #include "backends/cuda/serve/host_gpu.h"
 #include "backends/cuda/serve/own_compute.h"
@@ -9,7 +10,9 @@
 #include "backends/sdnq/sdnq_operands.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <mutex>
 
 namespace attn::app {
 namespace {
@@ -96,6 +99,40 @@ SelftestRow measure(const Subject& subject, cuda::LocalGpu& gpu, const SelftestC
   return row;
 }
 
+/// The bundled model's picture on the GPU against its host result.
+SelftestRow draw(const cuda::CudaDevice& device) {
+  constexpr double kLeastDecibels = 30.0;
+  SelftestRow row;
+  row.kernel = "the chain sdnq>flash>sdpa";
+  Target target;
+  target.name = "cuda:" + std::to_string(device.index);
+  target.label = device.name;
+  target.platform = "cuda";
+  target.capability = device.capability;
+  target.memory_bytes = device.memory_bytes;
+  target.present = true;
+  target.device = device.index;
+  const auto check = check_pipeline(target, {"SDNQ attention", "Flash attention"}, DType::bfloat16, 8);
+  if (!check) {
+    row.call = "the bundled model's picture";
+    row.state = SelftestRow::State::failed;
+    row.reason = check.error();
+    return row;
+  }
+  const double decibels = check->distance.psnr;
+  row.call = "the bundled model's picture, " + std::to_string(check->calls) + " calls";
+  row.bound = 0.0;
+  if (check->fell_back > 0) {
+    row.state = SelftestRow::State::failed;
+    row.reason = std::to_string(check->fell_back) + " calls fell back: " + check->fell_back_first;
+  } else {
+    row.error = check->distance.mean_squared_error / (255.0 * 255.0);
+    row.bound = std::pow(10.0, -kLeastDecibels / 10.0);
+    if (!(decibels >= kLeastDecibels)) row.state = SelftestRow::State::wrong;
+  }
+  return row;
+}
+
 }  // namespace
 
 std::string_view name_of(SelftestRow::State state) noexcept {
@@ -127,7 +164,7 @@ Expected<SelftestReport> run_selftest(SelftestDevice device, int index,
   const cuda::LaunchTable* launches = on_host ? &cuda::host_launches() : cuda::built_launches();
   if (launches == nullptr) return fail(cuda::this_machine().sentence);
   cuda::LocalGpu& used = **gpu;
-  const std::lock_guard lock(used.mutex);
+  std::unique_lock lock(used.mutex);
   const std::vector<Subject> all = subjects(*launches, on_host ? nullptr : &used.info);
   SelftestReport report{used.info.name, cuda::this_machine().sentence, {}, {}};
   const auto add = [&announce](std::vector<SelftestRow>& rows, SelftestRow row) {
@@ -140,6 +177,9 @@ Expected<SelftestReport> run_selftest(SelftestDevice device, int index,
     for (const Subject& subject : all) add(report.checks, check(subject, used, wanted, filled, reference));
   }
   if (on_host) return report;
+  lock.unlock();  // the picture's kernels take it themselves
+  add(report.checks, draw(used.info));
+  lock.lock();
   for (const SelftestCall& wanted : selftest_shapes()) {
     const FilledCall filled(wanted);
     for (const Subject& subject : all) add(report.times, measure(subject, used, wanted, filled));
