@@ -25,6 +25,7 @@ struct Report {
   std::string architecture;
   int registers = -1;
   int spilled = -1;  ///< bytes
+  int stack = -1;    ///< bytes: an array that is indexed at run time lies there
 };
 
 std::string plain_name(const std::string& mangled) {
@@ -39,14 +40,17 @@ std::string plain_name(const std::string& mangled) {
 
 std::vector<Report> reports_in(std::istream& stream) {
   static const std::regex kEntry("Compiling entry function '([^']+)' for '([^']+)'");
-  static const std::regex kSpills("(\\d+) bytes spill stores, (\\d+) bytes spill loads");
+  static const std::regex kSpills("(\\d+) bytes stack frame, (\\d+) bytes spill stores, (\\d+) bytes spill loads");
   static const std::regex kRegisters("Used (\\d+) registers");
   std::vector<Report> reports;
   for (std::string line; std::getline(stream, line);) {
     std::smatch match;
     if (std::regex_search(line, match, kEntry)) reports.push_back({plain_name(match[1]), match[2]});
     if (reports.empty()) continue;
-    if (std::regex_search(line, match, kSpills)) reports.back().spilled = std::stoi(match[1]) + std::stoi(match[2]);
+    if (std::regex_search(line, match, kSpills)) {
+      reports.back().stack = std::stoi(match[1]);
+      reports.back().spilled = std::stoi(match[2]) + std::stoi(match[3]);
+    }
     if (std::regex_search(line, match, kRegisters)) reports.back().registers = std::stoi(match[1]);
   }
   return reports;
@@ -66,6 +70,7 @@ std::string fault_of(const Report& report) {
   if (limit == nullptr) return who + " has no stated limit";
   if (report.registers < 0 || report.spilled < 0) return who + " is reported without registers or spills";
   if (report.spilled > 0) return who + " spills " + std::to_string(report.spilled) + " bytes";
+  if (report.stack > 0) return who + " has " + std::to_string(report.stack) + " bytes of arrays outside registers";
   if (report.registers <= limit->registers) return {};
   return who + " takes " + std::to_string(report.registers) + " registers, the limit is " +
          std::to_string(limit->registers);
@@ -93,7 +98,10 @@ class CudaResourcesTest : public QObject {
     QVERIFY(fault_of(reports[0]).find("takes 49 registers, the limit is 48") != std::string::npos);
     reports[0].spilled = 8;
     QVERIFY(fault_of(reports[0]).find("spills 8 bytes") != std::string::npos);
-    QVERIFY(fault_of({"Unknown", "sm_80", 1, 0}).find("has no stated limit") != std::string::npos);
+    reports[0].spilled = 0;
+    reports[0].stack = 16;
+    QVERIFY(fault_of(reports[0]).find("has 16 bytes of arrays outside registers") != std::string::npos);
+    QVERIFY(fault_of({"Unknown", "sm_80", 1, 0, 0}).find("has no stated limit") != std::string::npos);
   }
 
   void every_kernel_keeps_to_its_limit() {
