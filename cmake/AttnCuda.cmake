@@ -70,4 +70,6 @@ function(attn_add_cuda_library)
   set_source_files_properties(cuda/runtime/toolkit_cuda.cpp PROPERTIES
                               COMPILE_DEFINITIONS "ATTN_CUDA_ARCHITECTURES=${listed}")
   target_link_libraries(attn_cuda PUBLIC attn_core PRIVATE CUDA::cudart_static attn_flags)
+  # Each calls the other, so that the linker meets both twice.
+  target_link_libraries(attn_cuda INTERFACE attn_backends)
 endfunction()

@@ -109,6 +109,8 @@ class CudaAttentionTest : public QObject {
   void no_thread_races_and_no_bank_waits();
   void what_the_device_selects_is_what_attention_computes_data() { rows(); }
   void what_the_device_selects_is_what_attention_computes();
+  void the_host_kernels_compute_the_same_numbers_data();
+  void the_host_kernels_compute_the_same_numbers();
   void what_a_kernel_cannot_do_is_refused_with_a_clause();
 
  private:
@@ -357,6 +359,38 @@ void CudaAttentionTest::what_the_device_selects_is_what_attention_computes() {
     QVERIFY2(far.relative_l1 <= wanted.fp16 && far.not_finite == 0, std::to_string(far.relative_l1).c_str());
     QVERIFY(counts[0] < 11);
   }
+}
+
+void CudaAttentionTest::the_host_kernels_compute_the_same_numbers_data() {
+  QTest::addColumn<QString>("config");
+  QTest::addColumn<QString>("backend");
+  QTest::addColumn<bool>("hadamard");
+  QTest::newRow("sdnq") << "sdnq"
+                        << "sdnq" << false;
+  QTest::newRow("sdnq hadamard") << "sdnq hadamard"
+                                 << "sdnq" << true;
+  QTest::newRow("sage") << "sage thread"
+                        << "sage" << false;
+}
+
+void CudaAttentionTest::the_host_kernels_compute_the_same_numbers() {
+  QFETCH(QString, config);
+  QFETCH(QString, backend);
+  QFETCH(bool, hadamard);
+  const auto device = std::find_if(configs_.begin(), configs_.end(),
+                                   [&](const DeviceConfig& made) { return made.name == config.toStdString(); });
+  const auto host = kernel_of(backend.toStdString(), machine("cuda", 80), {{"sdnq_attention_use_hadamard", hadamard}});
+  QVERIFY(device != configs_.end() && host != nullptr);
+  MadeCall made(2, 2, 300, 520, 128, DType::float16);
+  const Served result = serve(*device, made.call, nullptr);
+  QVERIFY(host->run(made.call, nullptr).failure.empty());
+  // Both round the same values to the same numbers, but for a few that lie on a half: far closer to each other than to
+  // float64, whose distance is that of INT8.
+  const std::vector<float> twin = elements_of(made.call.output);
+  const Distance apart = distance(result.output, twin);
+  const Distance far = distance(twin, reference("twin", made.call));
+  QVERIFY2(apart.relative_l1 <= 1.5e-3, std::to_string(apart.relative_l1).c_str());
+  QVERIFY2(apart.relative_l1 * 4 < far.relative_l1, std::to_string(far.relative_l1).c_str());
 }
 
 void CudaAttentionTest::what_a_kernel_cannot_do_is_refused_with_a_clause() {
