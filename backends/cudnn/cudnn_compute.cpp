@@ -76,7 +76,7 @@ class CudnnCompute final : public cuda::DeviceCompute {
   [[nodiscard]] Expected<void> run(cuda::LocalGpu& gpu, const AttentionCall& call,
                                    const BlockSelection* selection) const override {
     if (!library_) return fail(library_.error());
-    if (const auto current = gpu.api->make_current(); !current) return current;
+    if (auto current = gpu.api->make_current(); !current) return current;
     std::optional<MaskBias> bias;  // outlives the copies
     std::vector<std::uint8_t> tiles;
     cuda::Transfer transfer(*gpu.api, gpu.pool);
@@ -109,9 +109,9 @@ class CudnnCompute final : public cuda::DeviceCompute {
       mask = std::move(*sent);
       memory.block_mask = mask.data();
     }
-    if (const auto done = execute(gpu, *problem, memory); !done) return done;
-    if (const auto queued = transfer.download(placed->output, call.output, "output"); !queued) return queued;
-    if (const auto finished = transfer.finish(name()); !finished) return finished;
+    if (auto done = execute(gpu, *problem, memory); !done) return done;
+    if (auto queued = transfer.download(placed->output, call.output, "output"); !queued) return queued;
+    if (auto finished = transfer.finish(name()); !finished) return finished;
     if (bias) clear_rows(*bias, call);
     return cuda::note_time(gpu);
   }
@@ -141,8 +141,8 @@ class CudnnCompute final : public cuda::DeviceCompute {
     if (!workspace) return fail(workspace.error());
     const auto handle = handle_.get(*library_, gpu.api->stream());
     if (!handle) return fail(handle.error());
-    if (const auto begun = gpu.api->mark_begin(); !begun) return begun;
-    if (const auto done = (*plan)->execute(*handle, memory, workspace->data()); !done) return done;
+    if (auto begun = gpu.api->mark_begin(); !begun) return begun;
+    if (auto done = (*plan)->execute(*handle, memory, workspace->data()); !done) return done;
     return gpu.api->mark_end();
   }
 

@@ -34,12 +34,12 @@ struct SdpaProblem {
     DType dtype = DType::float32;
     Dims size{};  ///< each 1 or the call's: (batch, heads, query_tokens, key_tokens)
     Dims stride{};
-    friend auto operator<=>(const Bias&, const Bias&) = default;
+    friend auto operator<=>(const Bias&, const Bias&) = default;  // NOLINT(modernize-use-nullptr): its own 0
   };
   std::optional<Bias> bias;  ///< added to the scaled scores
   bool block_mask = false;   ///< tiles of 128 x 128, eight to a byte
 
-  friend auto operator<=>(const SdpaProblem&, const SdpaProblem&) = default;
+  friend auto operator<=>(const SdpaProblem&, const SdpaProblem&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Ids of the tensors that a call binds to memory.

@@ -101,7 +101,7 @@ SdpaPlan::SdpaPlan(std::shared_ptr<const Library> library, SdpaGraph graph, cons
       has_mask_(problem.block_mask),
       is_causal_(problem.is_causal) {}
 
-Expected<std::shared_ptr<const SdpaPlan>> SdpaPlan::build(std::shared_ptr<const Library> library,
+Expected<std::shared_ptr<const SdpaPlan>> SdpaPlan::build(const std::shared_ptr<const Library>& library,
                                                           const SdpaProblem& problem, const DeviceProperties& device) {
   if (const auto taken = check(*library, problem); !taken) return fail("cuDNN " + taken.error());
   Maker maker(*library);

@@ -36,7 +36,7 @@ struct SdpaMemory {
 class SdpaPlan {
  public:
   /// The first configuration of the heuristics that builds. The error has cuDNN's own reason.
-  [[nodiscard]] static Expected<std::shared_ptr<const SdpaPlan>> build(std::shared_ptr<const Library> library,
+  [[nodiscard]] static Expected<std::shared_ptr<const SdpaPlan>> build(const std::shared_ptr<const Library>& library,
                                                                        const SdpaProblem& problem,
                                                                        const DeviceProperties& device);
 

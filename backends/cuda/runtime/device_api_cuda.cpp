@@ -43,7 +43,7 @@ class CudaDeviceApi final : public DeviceApi {
 
   Expected<void> open() {
     const Subject subject = [this] { return "GPU " + std::to_string(index_); };
-    if (const auto set = make_current(); !set) return set;
+    if (auto set = make_current(); !set) return set;
     if (auto made =
             checked("cudaStreamCreateWithFlags", subject, cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
         !made) {

@@ -140,7 +140,7 @@ Expected<void> Transfer::download(const DeviceCopy& from, const TensorView& view
 }
 
 Expected<void> Transfer::finish(std::string_view name) {
-  const auto finished = device_.finish([name] { return std::string(name); });
+  Expected<void> finished = device_.finish([name] { return std::string(name); });
   if (finished) {
     for (const Scatter& one : scatters_) scatter(one.packed.data(), one.to);
   }

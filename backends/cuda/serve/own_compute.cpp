@@ -48,7 +48,7 @@ class OwnCompute : public DeviceCompute {
   [[nodiscard]] Expected<void> run(LocalGpu& gpu, const AttentionCall& call,
                                    const BlockSelection* selection) const final {
     Transfer transfer(*gpu.api, gpu.pool);
-    if (const auto current = gpu.api->make_current(); !current) return current;
+    if (auto current = gpu.api->make_current(); !current) return current;
     const auto placed = place(transfer, call, true);
     if (!placed) return fail(placed.error());
     auto task = task_of_call(placed->call);
@@ -57,7 +57,7 @@ class OwnCompute : public DeviceCompute {
     DeviceBuffer counts;
     std::optional<HostLists> lists;  // outlives the copies
     if (selection != nullptr) {
-      const auto sent = send(gpu, lists.emplace(*selection), tiles, counts);
+      auto sent = send(gpu, lists.emplace(*selection), tiles, counts);
       if (!sent) return sent;
       task->selection = lists->shape;
       task->selection.tiles = static_cast<int*>(tiles.data());
@@ -66,12 +66,12 @@ class OwnCompute : public DeviceCompute {
     const auto workspace =
         gpu.pool.get(workspace_bytes(*task, call), [this] { return "the workspace of the " + std::string(name()); });
     if (!workspace) return fail(workspace.error());
-    if (const auto begun = gpu.api->mark_begin(); !begun) return begun;
+    if (auto begun = gpu.api->mark_begin(); !begun) return begun;
     const LaunchStatus launched = launch(*task, call, workspace->data(), gpu.api->stream());
     if (!launched.ok()) return fail(gpu.api->launch_error(launched.kernel, launched.code));
-    if (const auto ended = gpu.api->mark_end(); !ended) return ended;
-    if (const auto queued = transfer.download(placed->output, call.output, "output"); !queued) return queued;
-    if (const auto finished = transfer.finish(name()); !finished) return finished;
+    if (auto ended = gpu.api->mark_end(); !ended) return ended;
+    if (auto queued = transfer.download(placed->output, call.output, "output"); !queued) return queued;
+    if (auto finished = transfer.finish(name()); !finished) return finished;
     return note_time(gpu);
   }
 
@@ -89,7 +89,7 @@ class OwnCompute : public DeviceCompute {
       if (!room) return fail(room.error());
       *buffer = std::move(*room);
       if (values->empty()) continue;
-      const auto queued = gpu.api->copy_in(buffer->data(), values->data(), bytes_of(*values), subject);
+      auto queued = gpu.api->copy_in(buffer->data(), values->data(), bytes_of(*values), subject);
       if (!queued) return queued;
     }
     return {};
