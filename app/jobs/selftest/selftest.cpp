@@ -2,6 +2,7 @@
 #include "app/jobs/selftest/selftest.h"
 
 #include "app/jobs/selftest/pipeline_check.h"
+#include "app/jobs/selftest/selection_check.h"
 #include "app/jobs/selftest/selftest_calls.h"
 #include "backends/cuda/serve/host_gpu.h"
 #include "backends/cuda/serve/own_compute.h"
@@ -99,6 +100,22 @@ SelftestRow measure(const Subject& subject, cuda::LocalGpu& gpu, const SelftestC
   return row;
 }
 
+/// The own selection against the host's.
+SelftestRow select(cuda::LocalGpu& gpu, const cuda::LaunchTable& launches) {
+  SelftestRow row;
+  row.kernel = "own selection kernel";
+  row.call = "30 % of the tiles, against the host's selection";
+  const auto different = check_selection(gpu, launches);
+  if (!different) {
+    row.state = SelftestRow::State::failed;
+    row.reason = different.error();
+  } else {
+    row.error = static_cast<double>(*different);
+    if (*different != 0) row.state = SelftestRow::State::wrong;
+  }
+  return row;
+}
+
 /// The bundled model's picture on the GPU against its host result.
 SelftestRow draw(const cuda::CudaDevice& device) {
   constexpr double kLeastDecibels = 30.0;
@@ -176,6 +193,7 @@ Expected<SelftestReport> run_selftest(SelftestDevice device, int index,
     const std::vector<double> reference = filled.reference();
     for (const Subject& subject : all) add(report.checks, check(subject, used, wanted, filled, reference));
   }
+  add(report.checks, select(used, *launches));
   if (on_host) return report;
   lock.unlock();  // the picture's kernels take it themselves
   add(report.checks, draw(used.info));

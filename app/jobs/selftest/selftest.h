@@ -23,7 +23,8 @@ struct SelftestRow {
   enum class State : std::uint8_t { ok, wrong, refused, failed };
   State state = State::ok;
   std::string reason;         ///< of refused and failed
-  double error = 0.0;         ///< relative L1 distance to attention in float64; of a picture, mean squared, of 0..1
+  double error = 0.0;         ///< relative L1 distance to attention in float64; of a picture, mean
+                              ///< squared, of 0..1; of a selection, tiles that differ
   double bound = 0.0;         ///< the largest that is right
   double milliseconds = 0.0;  ///< median of the device's own times; 0 in a check
   double tflops = 0.0;

@@ -19,6 +19,10 @@ LaunchStatus exact_on_host(const AttentionTask& task, void* workspace, void*) {
   return host_exact_attention(task, workspace);
 }
 
+LaunchStatus selection_on_host(const SelectionTask& task, void* workspace, void*) {
+  return host_selection(task, workspace);
+}
+
 }  // namespace
 
 Expected<void*> HostDeviceApi::allocate(std::int64_t bytes, const Subject& subject) {
@@ -58,7 +62,7 @@ std::string HostDeviceApi::launch_error(const char* kernel, int code) const {
 }
 
 const LaunchTable& host_launches() noexcept {
-  static constexpr LaunchTable kOnHost{int8_on_host, exact_on_host};
+  static constexpr LaunchTable kOnHost{int8_on_host, exact_on_host, selection_on_host};
   return kOnHost;
 }
 

@@ -9,6 +9,7 @@ namespace attn::cuda {
 struct LaunchTable {
   LaunchStatus (*int8_attention)(const AttentionTask& task, const Int8Options& options, void* workspace, void* stream);
   LaunchStatus (*exact_attention)(const AttentionTask& task, void* workspace, void* stream);
+  LaunchStatus (*selection)(const SelectionTask& task, void* workspace, void* stream) = nullptr;
 };
 
 /// Null in a build without the CUDA toolkit.

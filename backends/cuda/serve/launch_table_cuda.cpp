@@ -4,7 +4,7 @@
 namespace attn::cuda {
 
 const LaunchTable* built_launches() noexcept {
-  static constexpr LaunchTable kBuilt{launch_int8_attention, launch_exact_attention};
+  static constexpr LaunchTable kBuilt{launch_int8_attention, launch_exact_attention, launch_selection};
   return &kBuilt;
 }
 
