@@ -390,7 +390,7 @@ class StageTest : public QObject {
     QTest::addColumn<QString>("spelled");
     for (const char* key : {"budget", "min_tokens", "schedule_steps", "schedule_bump"}) {
       for (const char* spelled : {"", "abc", "30%", "1,5", "nan", "inf", "-inf", "0x10", "++1", "1 2"}) {
-        QTest::addRow("%s=%s", key, spelled) << key << spelled;
+        QTest::newRow(qPrintable(QStringLiteral("%1=%2").arg(key, spelled))) << key << spelled;
       }
     }
   }

@@ -91,6 +91,12 @@ class ExplainTest : public QObject {
     QVERIFY(!text.contains("min_heads"));
     QVERIFY(text_of_decision(decide({explanation, route, call, card, 3, {}, {}}, true)).contains("ok  min_heads"));
     QVERIFY(text.endsWith("To move this call\n  sdnq: enable it\n"));
+    explanation.emulation = "emulated on this host: no driver";
+    route.fall_backs = {{"cudaMalloc of query: out of memory", 2}};
+    const QString device = text_of_decision(decide({explanation, route, call, card, 3, {}, {}}, false));
+    QVERIFY2(device.contains("hardware      emulated on this host: no driver\n"), qPrintable(device));
+    QVERIFY2(device.contains("Warning: 2 calls fell back to here: cudaMalloc of query: out of memory\n"),
+             qPrintable(device));
   }
 
   void a_selected_route_is_copied_with_every_check() {
@@ -102,6 +108,10 @@ class ExplainTest : public QObject {
     QVERIFY2(text.startsWith("vae · q 1×1×16384×512 · bf16"), qPrintable(text));
     QVERIFY2(text.contains("no  min_heads"), qPrintable(text));
     QVERIFY2(text.contains("flex: off · would accept\n  ok "), qPrintable(text));
+    // This machine says why the card that it stands for is emulated.
+    const std::string why = b.bench->engine().target().absence;
+    QVERIFY(!why.empty());
+    QVERIFY2(text.contains("emulated on this host: " + QString::fromStdString(why)), qPrintable(text));
     QVERIFY(text.contains("The math kernel would take 1 GiB."));
     QVERIFY(text.contains("To move this call\n  sdnq: the call would need min_heads"));
   }

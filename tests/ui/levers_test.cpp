@@ -100,6 +100,9 @@ class LeversTest : public QObject {
       QTest::qWait(1);
       QCOMPARE(b.window->size(), QSize(1280, 720));
     }
+    b.window->show_platform();
+    QTest::qWait(1);
+    QCOMPARE(b.window->size(), QSize(1280, 720));
   }
 
   void every_lever_of_the_settings_is_listed() {

@@ -21,6 +21,16 @@ QString target_facts(const Target& target) {
   return facts.join(" · ");
 }
 
+namespace {
+
+/// With why its hardware cannot be used here.
+QString target_tip(const Target& target) {
+  const QString facts = target_facts(target);
+  return target.absence.empty() ? facts : facts + ":\n" + text_of(target.absence);
+}
+
+}  // namespace
+
 TargetSelector::TargetSelector(EngineLink& link, const TargetList& targets, const Theme& theme, QWidget* parent)
     : QWidget(parent), link_(link), targets_(targets) {
   auto* grid = new QGridLayout(this);
@@ -38,7 +48,7 @@ TargetSelector::TargetSelector(EngineLink& link, const TargetList& targets, cons
   box_->setMaxVisibleItems(24);
   for (const Target& target : targets.targets()) {
     box_->addItem(text_of(target.label.empty() ? target.name : target.label), text_of(target.name));
-    box_->setItemData(box_->count() - 1, target_facts(target), Qt::ToolTipRole);
+    box_->setItemData(box_->count() - 1, target_tip(target), Qt::ToolTipRole);
   }
   facts_ = new ElidedLabel(this);
   set_look(facts_, "dim");
@@ -61,6 +71,7 @@ void TargetSelector::refresh() {
   const Target& applied = link_.engine().plan()->target();
   box_->setCurrentIndex(box_->findData(text_of(wanted.name)));
   facts_->setText(target_facts(wanted));
+  facts_->setToolTip(target_tip(wanted));
   edited_->set_on(wanted.name != applied.name, text_of(applied.label));
 }
 

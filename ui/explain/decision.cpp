@@ -95,6 +95,7 @@ std::vector<DecisionFact> facts_of(const DecisionInput& input) {
   const trace::RouteRow& route = input.route;
   std::vector<DecisionFact> facts;
   facts.push_back({tr("target"), target_text(input.target)});
+  if (!input.explanation.emulation.empty()) facts.push_back({tr("hardware"), text_of(input.explanation.emulation)});
   facts.push_back({tr("chain"), text_of(input.explanation.chain).replace('>', QStringLiteral(" › "))});
   const QString query = tensor_text(route.id.query, route.id.dtype, route.query_layout);
   const QString key = tensor_text(route.id.key, route.key_dtype, route.key_layout);
@@ -165,6 +166,9 @@ Decision decide(const DecisionInput& input, bool every_check) {
   }
   decision.pending = input.pending;
   for (const std::string& warning : explanation.warnings) decision.warnings << text_of(warning);
+  for (const trace::StageSkip& one : input.route.fall_backs) {
+    decision.warnings << tr("%1 fell back to here: %2").arg(counted(one.calls, tr("call")), text_of(one.reason));
+  }
   decision.cards = cards_of(explanation, input.route, every_check);
   for (const std::string& move : explanation.to_move) decision.moves << text_of(move);
   return decision;

@@ -17,7 +17,7 @@ namespace attn::ui {
 /// What a decision was made about and by.
 struct DecisionInput {
   const Explanation& explanation;
-  const trace::RouteRow& route;  ///< with why the stage left calls dense so far
+  const trace::RouteRow& route;  ///< with why calls stayed dense or fell back so far
   const AttentionCall& call_shape;
   const Target& target;
   std::int32_t step = 0;

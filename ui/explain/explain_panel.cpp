@@ -59,6 +59,7 @@ Decision ExplainPanel::decide_now(bool every_check) const {
   for (const trace::RouteRow& row : run_.routes) {
     if (!(row.id == route.id)) continue;
     route.stage_skips = row.stage_skips;
+    route.fall_backs = row.fall_backs;
     route.calls = row.calls;
   }
   const Engine& engine = link_.engine();
@@ -88,8 +89,11 @@ void ExplainPanel::refresh() {
     return;
   }
   skips_.clear();
+  fall_backs_.clear();
   for (const trace::RouteRow& row : run_.routes) {
-    if (row.id == selection_.route()->id) skips_ = row.stage_skips;
+    if (!(row.id == selection_.route()->id)) continue;
+    skips_ = row.stage_skips;
+    fall_backs_ = row.fall_backs;
   }
   const Decision decision = decide_now(every_check_);
   if (!decision.headline.isEmpty()) show_decision(decision);
@@ -101,7 +105,8 @@ void ExplainPanel::set_run(const trace::TraceSnapshot& run) {
   const auto row = std::find_if(run.routes.begin(), run.routes.end(),
                                 [&](const trace::RouteRow& r) { return r.id == selection_.route()->id; });
   const auto skips = row == run.routes.end() ? std::vector<trace::StageSkip>() : row->stage_skips;
-  if (skips != skips_) refresh();
+  const auto fall_backs = row == run.routes.end() ? std::vector<trace::StageSkip>() : row->fall_backs;
+  if (skips != skips_ || fall_backs != fall_backs_) refresh();
 }
 
 void ExplainPanel::make_page() {

@@ -50,6 +50,7 @@ class ExplainPanel final : public QWidget {
   const Theme& theme_;
   trace::TraceSnapshot run_;
   std::vector<trace::StageSkip> skips_;  ///< of the selected route, as shown
+  std::vector<trace::StageSkip> fall_backs_;
   QStackedWidget* stack_;
   QScrollArea* area_;
   QLabel* title_ = nullptr;

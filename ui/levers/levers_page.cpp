@@ -122,6 +122,7 @@ void LeversPage::make_body() {
   both->setStretchFactor(1, 2);
   both->setSizes({620, 380});
   stack_->addWidget(both);
+  stack_->setMinimumHeight(90);  // a heading and two rows: the words of the empty page may be cut in a small window
   static_cast<QVBoxLayout*>(layout())->addWidget(stack_, 1);
   connect(plot_, &LeversPlot::chosen, this, [this](const QString& name) {
     const int row = model_.row_of(name);

@@ -11,6 +11,7 @@
 #include <QAction>
 #include <QActionGroup>
 #include <QDockWidget>
+#include <QLayout>
 #include <QScreen>
 #include <QSettings>
 #include <QSplitter>
@@ -31,7 +32,6 @@ void MainWindow::reset_layout() {
 }
 
 void MainWindow::arrange(QSize size) {
-  resize(size);
   for (QDockWidget* dock : docks_) {
     dock->setFloating(false);
     dock->show();
@@ -41,6 +41,8 @@ void MainWindow::arrange(QSize size) {
   addDockWidget(Qt::BottomDockWidgetArea, docks_[2]);
   platform_dock_->setFloating(false);
   platform_dock_->hide();
+  layout()->activate();  // what was just hidden asks for no height any more
+  resize(size);
   // A fifth of the width each, within what their contents need and what they can use.
   const int beyond = std::max(0, size.width() - 1920);
   const int left = std::clamp(size.width() / 5, 308, 318 + beyond / 20);
