@@ -165,7 +165,6 @@ void watchdog(benchmark::State& state) {
     one();
     QApplication::processEvents();
   }
-  b.window->repaint();
   for (auto _ : state) {
     std::size_t next = 0;
     QTimer person;
