@@ -60,7 +60,7 @@ StepBars::StepBars(const trace::TraceSnapshot& run) {
 }
 
 double StepBars::pitch(const QRectF& plot) const {
-  constexpr double kWidest = 44.0;
+  constexpr double kWidest = 72.0;
   return std::min(plot.width() / static_cast<double>(std::max<std::size_t>(1, std::max(bars_.size(), expected_))),
                   kWidest);
 }

@@ -62,6 +62,7 @@ void StepPlot::set_baseline(StepBars bars, const QString& name) {
 }
 
 double StepPlot::peak() const noexcept { return std::max(bars_.peak(), baseline_.peak()); }
+double StepPlot::top() const noexcept { return peak() * 1.06; }
 
 double StepPlot::then_of(const StepBar& bar) const {
   const int at = baseline_.find(bar.role, bar.step);
@@ -132,7 +133,7 @@ void StepPlot::paint_baseline(QPainter& painter, const QRectF& plot) const {
       continue;
     }
     const QRectF column = bars_.column(i, plot).adjusted(-half_gap, 0, half_gap, 0);
-    const double y = std::round(plot.bottom() - then / peak() * plot.height()) + 0.5;
+    const double y = std::round(plot.bottom() - then / top() * plot.height()) + 0.5;
     lines.back() << QPointF(column.left(), y) << QPointF(column.right(), y);
   }
   painter.setBrush(Qt::NoBrush);
@@ -161,7 +162,7 @@ void StepPlot::paint_grid(QPainter& painter, const QRectF& plot) const {
   if (tick > peak()) tick = peak();
   if (!bars_.in_seconds()) tick = std::max(1.0, tick);
   for (double value = 0.0; value <= peak() * 1.0001; value += tick) {
-    const double y = plot.bottom() - value / peak() * plot.height();
+    const double y = plot.bottom() - value / top() * plot.height();
     painter.setPen(QPen(theme_[Ink::line], 1.0));
     painter.drawLine(QPointF(plot.left(), std::round(y) + 0.5), QPointF(plot.right(), std::round(y) + 0.5));
     painter.setPen(theme_[Ink::dim]);
@@ -176,7 +177,7 @@ void StepPlot::paint_bar(QPainter& painter, const QRectF& plot, std::size_t at) 
   painter.setPen(Qt::NoPen);
   for (const StepBar::Part& part : bars_.bars()[at].parts) {
     // What was called is seen, however small its share.
-    const double height = std::max(1.5, part.value / peak() * plot.height());
+    const double height = std::max(1.5, part.value / top() * plot.height());
     const QRectF box(column.left(), bottom - height, std::max(1.0, column.width()), height);
     painter.setBrush(theme_.backend(part.backend));
     painter.drawRect(box);

@@ -51,6 +51,8 @@ class StepPlot final : public QWidget {
   void paint_baseline(QPainter& painter, const QRectF& plot) const;
   void paint_key(QPainter& painter) const;
   [[nodiscard]] double peak() const noexcept;
+  /// What the upper edge stands for: a little more than the highest bar, which would look cut off there.
+  [[nodiscard]] double top() const noexcept;
   /// What a bar was in the baseline; 0: it had none.
   [[nodiscard]] double then_of(const StepBar& bar) const;
   [[nodiscard]] QString value_text(double value) const;
