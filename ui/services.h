@@ -38,7 +38,14 @@ struct ModelInfo {
 };
 
 /// How much of a run is computed.
-enum class Work { planned, representatives, all };
+enum class Work {
+  planned,
+  representatives,
+  all,
+  compiled  ///< every call; routes are chosen once per call site, and a GPU records a forward and runs it as one
+};
+/// Every call is computed.
+[[nodiscard]] constexpr bool computes_all(Work work) noexcept { return work == Work::all || work == Work::compiled; }
 
 struct RunRequest {
   QString model;

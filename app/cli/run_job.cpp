@@ -18,6 +18,7 @@ struct RunOptions {
   ChainOptions chain;
   JobOptions job;
   std::string compute = "representatives";
+  bool compiled = false;
   RepeatOptions repeat;
   TensorsOptions tensors;
 };
@@ -56,7 +57,7 @@ int run_schedule(const RunOptions& options, app::Compute compute, const Expected
   if (math) say(Exit::done, math->sentence((*engine)->plan()->target()));
   const std::vector<app::DistinctCall> distinct = schedule->distinct;
   const app::CallSchedule to_repeat = options.repeat.wanted() ? *schedule : app::CallSchedule{};
-  const auto job = app::make_schedule_job(*std::move(schedule), compute, options.job.seed);
+  const auto job = app::make_schedule_job(*std::move(schedule), compute, options.job.seed, options.compiled);
   JobSession session(**engine, *sink, traces_routes(options.chain));
   const auto outcome = session.run(*job, interrupt.token());
 
@@ -118,6 +119,9 @@ void add_run(CLI::App& program, Command& command, const Profiles& profiles, bool
                   "representatives: one call of each route, its time multiplied out; all: every call; none: as plan")
       ->check(CLI::IsMember({"representatives", "all", "none"}))
       ->capture_default_str();
+  sub->add_flag(
+      "--compiled", options->compiled,
+      "Choose routes once per call site; with --compute all a GPU records a forward's calls and runs them as one");
   options->repeat.add(*sub);
   options->tensors.add(*sub);
   options->chain.add_chain(*sub);

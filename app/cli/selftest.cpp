@@ -13,6 +13,7 @@ namespace {
 
 struct SelftestCommand {
   std::string device = "cuda";
+  bool checks_only = false;
   bool json = false;
 };
 
@@ -83,7 +84,7 @@ int run(const SelftestCommand& options) {
   if (!read_device(options.device, device, index)) {
     return say(Exit::wrong, "there is no device \"" + options.device + "\" to test; there are cuda, cuda:1 and host");
   }
-  const auto report = app::run_selftest(device, index, {});
+  const auto report = app::run_selftest({device, index, !options.checks_only, {}});
   if (!report) return say(Exit::failed, report.error());
   if (options.json) {
     print(Json{{"device", report->device},
@@ -104,6 +105,8 @@ void add_selftest(CLI::App& program, Command& command) {
   auto options = std::make_shared<SelftestCommand>();
   sub->add_option("--device", options->device, "cuda, cuda:1, or host: the kernels' source block by block")
       ->type_name("DEVICE");
+  sub->add_flag("--checks-only", options->checks_only,
+                "No times: for a run under compute-sanitizer, which slows everything down");
   sub->add_flag("--json", options->json, "Answer in JSON on stdout");
   sub->callback([options, &command] { command = [options] { return run(*options); }; });
 }

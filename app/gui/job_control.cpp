@@ -50,6 +50,7 @@ Compute compute_of(ui::Work work) {
     case ui::Work::representatives:
       return Compute::representatives;
     case ui::Work::all:
+    case ui::Work::compiled:
       return Compute::all;
   }
   return Compute::none;
@@ -134,9 +135,10 @@ Expected<void> GuiJobControl::run(const ui::RunRequest& request) {
   if (!schedule) return fail(schedule.error());
   if (std::string unmet = first_unmet(*schedule, requirements(), engine_); !unmet.empty()) return fail(unmet);
   ui::RunFacts facts = facts_of(*schedule);
-  Expected<std::unique_ptr<Job>> job = draws(request)
-                                           ? pictures_.job(picture_of(request))
-                                           : make_schedule_job(std::move(*schedule), compute_of(request.work), 0);
+  Expected<std::unique_ptr<Job>> job =
+      draws(request)
+          ? pictures_.job(picture_of(request))
+          : make_schedule_job(std::move(*schedule), compute_of(request.work), 0, request.work == ui::Work::compiled);
   if (!job) return fail(job.error());
   Expected<void> started = start(std::move(*job));
   if (started) last_run_ = std::move(facts);

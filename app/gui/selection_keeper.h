@@ -2,11 +2,14 @@
 #pragma once
 
 #include "core/router/router.h"
+#include "core/sparse/selector.h"
 #include "trace/event/route_event.h"
 
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace attn::app {
@@ -22,9 +25,9 @@ class SelectionKeeper final : public RouteObserver {
 
   void observe(const RouteRecord& record) noexcept override {
     next_.observe(record);
-    if (record.selection == nullptr || !record.selection->has_tiles()) return;
+    if (record.selection == nullptr || !record.computed) return;
     try {
-      keep(trace::make_event(record), *record.selection);
+      keep(trace::make_event(record), record);
     } catch (const std::bad_alloc&) {  // a picture less, no call less
     }
   }
@@ -55,12 +58,16 @@ class SelectionKeeper final : public RouteObserver {
     std::shared_ptr<const BlockSelection> selection;
   };
 
-  void keep(const trace::RouteEvent& event, const BlockSelection& selection) {
-    if (find(event.role, event.query, event.query_dtype, selection.budget) != nullptr) return;
+  void keep(const trace::RouteEvent& event, const RouteRecord& record) {
+    if (find(event.role, event.query, event.query_dtype, record.selection->budget) != nullptr) return;
+    auto selection = std::make_shared<BlockSelection>(*record.selection);
+    // A device that chose for itself gave nothing back; the host's choice is the same to the last tile.
+    if (!selection->has_tiles() && !choose_planned_tiles(record.call, {}, *selection)) return;
+    selection->rule = {};
     const std::lock_guard lock(mutex_);
-    if (bytes_ + selection.keep.size() > kBytes) return;
-    kept_.push_back({event.role, event.query, event.query_dtype, std::make_shared<const BlockSelection>(selection)});
-    bytes_ += selection.keep.size();
+    if (!selection->has_tiles() || bytes_ + selection->keep.size() > kBytes) return;
+    bytes_ += selection->keep.size();
+    kept_.push_back({event.role, event.query, event.query_dtype, std::move(selection)});
   }
 
   RouteObserver& next_;

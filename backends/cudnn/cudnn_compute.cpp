@@ -6,6 +6,8 @@
 #include "backends/simd/call_addresses.h"
 
 #include <mutex>
+#include <optional>
+#include <span>
 #include <utility>
 
 namespace attn::cudnn {
@@ -58,6 +60,54 @@ class OwnedHandle {
   Handle handle_ = nullptr;
 };
 
+/// A call with its plan, ready to be executed.
+class Prepared final : public cuda::PreparedCall {
+ public:
+  Prepared(std::shared_ptr<const SdpaPlan> plan, Handle handle, const AttentionCall& placed, double scale)
+      : plan_(std::move(plan)), handle_(handle), memory_{placed.query.data,        placed.key.data, placed.value.data,
+                                                         placed.output.data,       nullptr,         nullptr,
+                                                         static_cast<float>(scale)} {}
+
+  [[nodiscard]] Expected<void> launch() override { return plan_->execute(handle_, memory_, workspace_.data()); }
+  void complete(const AttentionCall& call) const override {
+    if (bias_) clear_rows(*bias_, call);
+  }
+
+  [[nodiscard]] Expected<void> take_mask(cuda::Transfer& transfer, const AttentionCall& host) {
+    if (!host.attn_mask) return {};
+    auto made = bias_of_mask(host);
+    if (!made) return fail(made.error());
+    bias_ = std::move(*made);
+    auto copy = transfer.upload(bias_->bias.view(), "attn_mask");
+    if (!copy) return fail(copy.error());
+    bias_copy_ = std::move(*copy);
+    memory_.bias = bias_copy_.view.data;
+    return {};
+  }
+  [[nodiscard]] Expected<void> take_tiles(cuda::Transfer& transfer, const std::vector<std::uint8_t>& tiles) {
+    auto sent = transfer.send(std::span<const std::uint8_t>(tiles), [] { return std::string("the block mask"); });
+    if (!sent) return fail(sent.error());
+    block_mask_ = std::move(*sent);
+    memory_.block_mask = block_mask_.data();
+    return {};
+  }
+  [[nodiscard]] Expected<void> take_workspace(cuda::LocalGpu& gpu) {
+    auto room = gpu.pool.get(plan_->workspace_bytes(), [] { return std::string("cuDNN's workspace"); });
+    if (!room) return fail(room.error());
+    workspace_ = std::move(*room);
+    return {};
+  }
+
+ private:
+  std::shared_ptr<const SdpaPlan> plan_;
+  Handle handle_;
+  SdpaMemory memory_;
+  std::optional<MaskBias> bias_;
+  cuda::DeviceCopy bias_copy_;
+  cuda::DeviceBuffer block_mask_;
+  cuda::DeviceBuffer workspace_;
+};
+
 class CudnnCompute final : public cuda::DeviceCompute {
  public:
   CudnnCompute(Expected<std::shared_ptr<const Library>> library, DeviceProperties device)
@@ -73,47 +123,28 @@ class CudnnCompute final : public cuda::DeviceCompute {
     return answer ? std::string() : answer.error();
   }
 
-  [[nodiscard]] Expected<void> run(cuda::LocalGpu& gpu, const AttentionCall& call,
-                                   const BlockSelection* selection) const override {
+  [[nodiscard]] bool reads_mask() const noexcept override { return false; }
+
+  [[nodiscard]] Expected<std::unique_ptr<cuda::PreparedCall>> prepare(cuda::LocalGpu& gpu, cuda::Transfer& transfer,
+                                                                      const AttentionCall& host,
+                                                                      const cuda::PlacedCall& placed,
+                                                                      const BlockSelection* selection,
+                                                                      const cuda::StepTable&) const override {
     if (!library_) return fail(library_.error());
-    if (auto current = gpu.api->make_current(); !current) return current;
-    std::optional<MaskBias> bias;  // outlives the copies
-    std::vector<std::uint8_t> tiles;
-    cuda::Transfer transfer(*gpu.api, gpu.pool);
-    const auto placed = cuda::place(transfer, call, false);
-    if (!placed) return fail(placed.error());
-    const auto problem = problem_of(call, selection);
+    const auto problem = problem_of(host, selection);
     if (!problem) return fail(problem.error());
-    SdpaMemory memory{placed->call.query.data,
-                      placed->call.key.data,
-                      placed->call.value.data,
-                      placed->call.output.data,
-                      nullptr,
-                      nullptr,
-                      static_cast<float>(call.effective_scale())};
-    cuda::DeviceCopy bias_copy;
-    if (call.attn_mask) {
-      auto made = bias_of_mask(call);
-      if (!made) return fail(made.error());
-      bias = std::move(*made);
-      auto copy = transfer.upload(bias->bias.view(), "attn_mask");
-      if (!copy) return fail(copy.error());
-      bias_copy = std::move(*copy);
-      memory.bias = bias_copy.view.data;
-    }
-    cuda::DeviceBuffer mask;
+    const Answer plan = answer_for(*problem);
+    if (!plan) return fail(plan.error());
+    const auto handle = handle_.get(*library_, gpu.api->stream());
+    if (!handle) return fail(handle.error());
+    auto prepared = std::make_unique<Prepared>(*plan, *handle, placed.call, host.effective_scale());
+    if (auto ready = prepared->take_mask(transfer, host); !ready) return fail(ready.error());
     if (selection != nullptr) {
-      tiles = mask_bytes(*selection, problem->batch, problem->heads);
-      auto sent = send(gpu, tiles);
-      if (!sent) return fail(sent.error());
-      mask = std::move(*sent);
-      memory.block_mask = mask.data();
+      auto ready = prepared->take_tiles(transfer, mask_bytes(*selection, problem->batch, problem->heads));
+      if (!ready) return fail(ready.error());
     }
-    if (auto done = execute(gpu, *problem, memory); !done) return done;
-    if (auto queued = transfer.download(placed->output, call.output, "output"); !queued) return queued;
-    if (auto finished = transfer.finish(name()); !finished) return finished;
-    if (bias) clear_rows(*bias, call);
-    return cuda::note_time(gpu);
+    if (auto ready = prepared->take_workspace(gpu); !ready) return fail(ready.error());
+    return std::unique_ptr<cuda::PreparedCall>(std::move(prepared));
   }
 
  private:
@@ -121,29 +152,6 @@ class CudnnCompute final : public cuda::DeviceCompute {
 
   [[nodiscard]] Answer answer_for(const SdpaProblem& problem) const {
     return answers_.get(problem, [&] { return SdpaPlan::build(*library_, problem, device_); });
-  }
-
-  static Expected<cuda::DeviceBuffer> send(cuda::LocalGpu& gpu, const std::vector<std::uint8_t>& bytes) {
-    const cuda::Subject subject = [] { return std::string("the block mask"); };
-    const auto size = static_cast<std::int64_t>(bytes.size());
-    auto buffer = gpu.pool.get(size, subject);
-    if (!buffer) return buffer;
-    if (const auto queued = gpu.api->copy_in(buffer->data(), bytes.data(), size, subject); !queued) {
-      return fail(queued.error());
-    }
-    return buffer;
-  }
-
-  Expected<void> execute(cuda::LocalGpu& gpu, const SdpaProblem& problem, const SdpaMemory& memory) const {
-    const Answer plan = answer_for(problem);
-    if (!plan) return fail(plan.error());
-    const auto workspace = gpu.pool.get((*plan)->workspace_bytes(), [] { return std::string("cuDNN's workspace"); });
-    if (!workspace) return fail(workspace.error());
-    const auto handle = handle_.get(*library_, gpu.api->stream());
-    if (!handle) return fail(handle.error());
-    if (auto begun = gpu.api->mark_begin(); !begun) return begun;
-    if (auto done = (*plan)->execute(*handle, memory, workspace->data()); !done) return done;
-    return gpu.api->mark_end();
   }
 
   Expected<std::shared_ptr<const Library>> library_;

@@ -35,7 +35,9 @@ struct AttentionCall {
   bool is_causal = false;
   bool enable_gqa = false;  ///< query head h reads key/value head h / (H / Hkv)
 
-  [[nodiscard]] std::int64_t batch() const noexcept { return query.rank > 4 ? query.size(0) * query.size(1) : query.size(-4); }
+  [[nodiscard]] std::int64_t batch() const noexcept {
+    return query.rank > 4 ? query.size(0) * query.size(1) : query.size(-4);
+  }
   [[nodiscard]] std::int64_t heads() const noexcept { return query.size(-3); }
   [[nodiscard]] std::int64_t kv_heads() const noexcept { return key.size(-3); }
   [[nodiscard]] std::int64_t query_tokens() const noexcept { return query.size(-2); }
@@ -48,6 +50,8 @@ struct AttentionCall {
   [[nodiscard]] bool has_data() const noexcept {
     return query.has_data() && key.has_data() && value.has_data() && output.has_data();
   }
+  /// The same call on the same memory.
+  friend bool operator==(const AttentionCall&, const AttentionCall&) = default;
 };
 
 /// Checks that the shapes belong together: ranks 2 to 5, one head_dim for query and key, one length for key and

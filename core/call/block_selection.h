@@ -3,14 +3,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace attn {
 
+class TileMarks;
+
+/// How the tiles of a selection are chosen from query and key, for a kernel that chooses where its tensors are.
+struct SelectionRule {
+  std::shared_ptr<const TileMarks> marks;  ///< null: there is no rule, the tiles do not follow from the tensors
+  bool head_shared = false;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return marks != nullptr; }
+};
+
 /// Which (query tile, key tile) pairs a kernel computes: the stage's answer for one call.
 ///
 /// `keep` holds 0 or 1 for (batch, heads, query_tiles, key_tiles), row major, where batch and heads may be 1 and
-/// then hold for all. It is empty when the call has no data: then only budget and geometry are known.
+/// then hold for all. It is empty when the call has no data, so that only budget and geometry are known, and where the
+/// kernel said that it chooses its tiles itself, by `rule`.
 struct BlockSelection {
   std::int64_t batch = 1;
   std::int64_t heads = 1;
@@ -20,6 +32,7 @@ struct BlockSelection {
   std::int64_t block_kv = 64;  ///< key tokens of a tile
   double budget = 1.0;         ///< share of the candidates that was asked for
   double density = 1.0;        ///< share of all tiles that is kept
+  SelectionRule rule;
   std::vector<std::uint8_t> keep;
 
   [[nodiscard]] bool has_tiles() const noexcept { return !keep.empty(); }

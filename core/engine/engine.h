@@ -103,12 +103,19 @@ class JobScope {
   Route attention(const AttentionCall& call);
   /// The same for a call site of a compiled job; a bypass leaves `site` as it is.
   Route attention(const AttentionCall& call, FrozenRoute& site);
+  /// The calls of one forward of a compiled job as one piece of work; see Router::compute_as_one(). False also while a
+  /// dispatcher serves the role or the router is bypassed. What is recorded, and why not, is logged once.
+  [[nodiscard]] bool compute_as_one(std::span<const AttentionCall> calls, CompiledForward& forward);
+  /// Whether it would be tried; the calls need no data.
+  [[nodiscard]] bool records(std::span<const AttentionCall> calls, CompiledForward& forward);
   [[nodiscard]] const Plan& plan() const noexcept;
   [[nodiscard]] std::uint64_t chain_id() const noexcept;
 
  private:
   friend class Engine;
   friend class BypassScope;
+  void say_why_not(const CompiledForward& forward);
+  [[nodiscard]] std::string role_text() const;
   struct Run;
   JobScope(Engine& engine, std::unique_ptr<Run> run) noexcept;
   Engine* engine_;

@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace attn {
@@ -70,6 +72,7 @@ struct JobScope::Run {
   Dispatcher dispatcher;
   std::uint64_t chain_id;
   bool bypassed = false;
+  std::set<std::string> said_of_compiled{};  ///< why forwards were not recorded, each once
 };
 
 }  // namespace attn

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/engine_state.h"
 
+#include "core/router/compiled_forward.h"
+
 namespace attn {
 
 JobScope::JobScope(Engine& engine, std::unique_ptr<Run> run) noexcept : engine_(&engine), run_(std::move(run)) {}
@@ -24,6 +26,33 @@ Route JobScope::attention(const AttentionCall& call, FrozenRoute& site) {
   if (run_->dispatcher.empty()) return run_->router(call, site);
   return run_->dispatcher(run_->router, call, run_->context.role(), &site);
 }
+
+bool JobScope::compute_as_one(std::span<const AttentionCall> calls, CompiledForward& forward) {
+  if (run_->bypassed || !run_->dispatcher.empty()) return false;
+  const std::int64_t recorded = forward.recordings();
+  const bool done = run_->router.compute_as_one(calls, forward);
+  if (forward.recordings() > recorded) {
+    engine_->state_->log(LogLevel::debug, "Attention: compiled step recorded role=" + role_text() +
+                                              " step=" + std::to_string(run_->context.step()) +
+                                              " calls=" + std::to_string(calls.size()));
+  }
+  if (!done) say_why_not(forward);
+  return done;
+}
+
+bool JobScope::records(std::span<const AttentionCall> calls, CompiledForward& forward) {
+  if (run_->bypassed || !run_->dispatcher.empty()) return false;
+  const bool would = run_->router.records(calls, forward);
+  if (!would) say_why_not(forward);
+  return would;
+}
+
+void JobScope::say_why_not(const CompiledForward& forward) {
+  std::string text = "Attention: compiled step call by call role=" + role_text() + ", " + forward.refusal();
+  if (run_->said_of_compiled.insert(text).second) engine_->state_->log(LogLevel::debug, std::move(text));
+}
+
+std::string JobScope::role_text() const { return std::string(name_of(run_->context.role())); }
 
 const Plan& JobScope::plan() const noexcept { return run_->router.plan(); }
 

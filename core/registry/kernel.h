@@ -4,6 +4,7 @@
 #include "core/call/attention_call.h"
 #include "core/call/block_selection.h"
 #include "core/registry/constraints.h"
+#include "core/registry/recorded_step.h"
 
 #include <cstdint>
 #include <string>
@@ -45,6 +46,11 @@ class AttentionKernel {
                                            const BlockSelection* selection) const noexcept = 0;
   /// route() with memory, alternatives and warnings.
   [[nodiscard]] virtual KernelForecast forecast(const AttentionCall& call, const BlockSelection* selection) const = 0;
+  /// Whether run() takes this selection without its tiles and chooses them itself, by selection.rule: a device does, so
+  /// that nothing is read back for it.
+  [[nodiscard]] virtual bool chooses_tiles(const AttentionCall&, const BlockSelection&) const { return false; }
+  /// The device that records this kernel's calls for a compiled job; null: they are computed one by one.
+  [[nodiscard]] virtual const StepRecorder* recorder() const noexcept { return nullptr; }
 };
 
 }  // namespace attn

@@ -101,7 +101,7 @@ void explain_stage(Explanation& out, const PlanEntry& serving, const AttentionCa
     out.stage.reason = std::string(serving.name) + " takes no block mask";
     return;
   }
-  const StageDecision decision = stage->decide(call, context, serving.capabilities);
+  const StageDecision decision = stage->decide(call, context, serving.capabilities, serving.kernel.get());
   selection = decision.selection;
   out.stage.consulted = true;
   out.stage.selects = selection != nullptr;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/router/router.h"
 
+#include "core/router/now.h"
+
 namespace attn {
 namespace {
 
-std::int64_t now_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 constexpr std::string_view kNobody = "no kernel is there to serve the call";
-constexpr std::string_view kCovered = "the selection covered everything";
 
 }  // namespace
 
@@ -39,7 +35,7 @@ FrozenRoute::Guard::Guard(const AttentionCall& call) noexcept
       masked(call.attn_mask.has_value()),
       causal(call.is_causal) {}
 
-Route Router::operator()(const AttentionCall& call, FrozenRoute& site) {
+const PlanEntry& Router::entry_of(const AttentionCall& call, FrozenRoute& site) {
   const FrozenRoute::Guard guard(call);
   if (site.plan_ != plan_ || site.guard_ != guard) {
     const CallFacts facts(call);
@@ -53,8 +49,13 @@ Route Router::operator()(const AttentionCall& call, FrozenRoute& site) {
     site.guard_ = guard;
     ++site.resolutions_;
   }
-  const Route route = serve(*site.entry_, call);
-  return route.failure.empty() || site.entry_ == &plan_->last() ? route : (*this)(call);
+  return *site.entry_;
+}
+
+Route Router::operator()(const AttentionCall& call, FrozenRoute& site) {
+  const PlanEntry& entry = entry_of(call, site);
+  const Route route = serve(entry, call);
+  return route.failure.empty() || &entry == &plan_->last() ? route : (*this)(call);
 }
 
 Route Router::serve(const PlanEntry& entry, const AttentionCall& call, bool bypassed, std::string_view fell_back) {
@@ -62,9 +63,9 @@ Route Router::serve(const PlanEntry& entry, const AttentionCall& call, bool bypa
   const BlockSelection* selection = nullptr;
   std::string_view stage_reason;
   if (stage_ != nullptr && !bypassed && entry.capabilities.block_mask && context_ != nullptr) {
-    const StageDecision decision = stage_->decide(call, *context_, entry.capabilities);
+    const StageDecision decision = stage_->decide(call, *context_, entry.capabilities, entry.kernel.get());
     selection = decision.selection;
-    if (selection == nullptr) stage_reason = decision.reason.empty() ? kCovered : decision.reason;
+    if (selection == nullptr) stage_reason = decision.why_dense();
   }
   const bool compute = call.has_data();
   const bool timed = timing_ && observer_ != nullptr && compute;

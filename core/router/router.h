@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace attn {
@@ -78,6 +79,8 @@ class FrozenRoute {
   std::int64_t resolutions_ = 0;
 };
 
+class CompiledForward;
+
 /// Serves attention calls from a plan: the first entry that accepts takes the call, then the terminal or the
 /// original sdpa. A call without data is routed and counted the same way, without computing.
 /// Not thread safe: one job thread uses it. The clean path neither allocates nor locks.
@@ -91,6 +94,12 @@ class Router {
   /// The same for a call site of a compiled job: the chain is asked when `site` has no entry for such a call yet. The
   /// sparse stage still decides on every call, as its budget follows the step.
   Route operator()(const AttentionCall& call, FrozenRoute& site);
+  /// Computes the calls of one forward of a compiled job as one piece of work, where one device records all of them,
+  /// and observes each. False: not computed, nothing observed; forward.refusal() says why, and the calls are to be
+  /// made one by one at forward.site(). The calls have data.
+  [[nodiscard]] bool compute_as_one(std::span<const AttentionCall> calls, CompiledForward& forward);
+  /// Whether it would be tried: the same decisions, for calls that need no data. False: forward.refusal() says why.
+  [[nodiscard]] bool records(std::span<const AttentionCall> calls, CompiledForward& forward);
   /// Serves the call by the original sdpa, whatever the chain: what a bypass does.
   Route original(const AttentionCall& call) { return serve(plan_->original(), call); }
   /// Serves the call by an entry that is in no chain, without asking the sparse stage: what a dispatcher in front of
@@ -107,6 +116,9 @@ class Router {
  private:
   Route serve(const PlanEntry& entry, const AttentionCall& call, bool bypassed = false,
               std::string_view fell_back = {});
+  /// The entry of a call site, chosen now where it has none for such a call.
+  [[nodiscard]] const PlanEntry& entry_of(const AttentionCall& call, FrozenRoute& site);
+  struct Forward;
 
   std::shared_ptr<const Plan> plan_;
   const GenerationContext* context_;

@@ -270,4 +270,17 @@ Expected<bool> select_tiles(const TensorView& query, const TensorView& key, cons
   return true;
 }
 
+Expected<void> choose_planned_tiles(const AttentionCall& call, const ParallelFor& parallel_for,
+                                    BlockSelection& selection) {
+  if (selection.has_tiles()) return {};
+  if (!selection.rule) return fail("the selection has neither tiles nor a rule to choose them by");
+  SelectorRequest request;
+  request.budget = selection.budget;
+  request.head_shared = selection.rule.head_shared;
+  request.force = true;
+  request.parallel_for = parallel_for;
+  const auto chosen = select_tiles(call.query, call.key, *selection.rule.marks, request, selection);
+  return chosen ? Expected<void>() : fail(chosen.error());
+}
+
 }  // namespace attn

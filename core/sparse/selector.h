@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/call/attention_call.h"
 #include "core/call/block_selection.h"
 #include "core/sparse/parallel_for.h"
 #include "core/sparse/tile_geometry.h"
@@ -46,5 +47,10 @@ struct SelectionCost {
 /// Error: shapes or marks that do not belong together, or a budget that is no number.
 [[nodiscard]] Expected<bool> select_tiles(const TensorView& query, const TensorView& key, const TileMarks& marks,
                                           const SelectorRequest& request, BlockSelection& selection);
+
+/// Chooses the tiles of a selection that was planned without them, by its rule. Nothing to do where it has them.
+/// Error: a selection without rule, or as select_tiles().
+[[nodiscard]] Expected<void> choose_planned_tiles(const AttentionCall& call, const ParallelFor& parallel_for,
+                                                  BlockSelection& selection);
 
 }  // namespace attn

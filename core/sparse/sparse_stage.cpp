@@ -65,20 +65,23 @@ void SparseStage::say(LogLevel level, std::string text) const {
   if (sink_) sink_({level, "Sparse attention: " + std::move(text)});
 }
 
+double SparseStage::budget_at(std::int32_t step, std::int32_t steps) const noexcept {
+  return BudgetSchedule{options_.budget, options_.schedule_bump, options_.schedule_steps}.at(step, steps);
+}
+
 StageDecision SparseStage::decide(const AttentionCall& call, const GenerationContext& context,
-                                  Capabilities capabilities) {
-  const BudgetSchedule schedule{options_.budget, options_.schedule_bump, options_.schedule_steps};
-  const double budget = schedule.at(context.step(), context.steps());
+                                  Capabilities capabilities, const AttentionKernel* kernel) {
+  const double budget = budget_at(context.step(), context.steps());
   last_marks_ = nullptr;
   last_reason_ = skip_reason(call, context, capabilities, budget);
   if (!last_reason_.empty()) return {nullptr, last_reason_, last_reason_ == kFullBudget ? budget : 0.0};
 
   Geometry& geometry = geometry_for(context.layout(), call.query_tokens());
   const Expected<bool> selected = options_.pattern == SparsePattern::radial ? lay_band(call, geometry, budget)
-                                                                            : select(call, geometry.tiles, budget);
+                                                                            : select(call, geometry, budget, kernel);
   if (!selected) last_reason_ = kUnsupported;
   if (!selected || !*selected) return {nullptr, last_reason_, budget};
-  last_marks_ = &geometry.tiles;
+  last_marks_ = geometry.tiles.get();
   return {&selection_, {}, budget};
 }
 
@@ -145,14 +148,23 @@ SparseStage::Geometry& SparseStage::geometry_for(const std::optional<TokenLayout
   geometries_.push_front({tokens,
                           fallback,
                           fallback ? std::vector<TokenSpan>{} : published->spans,
-                          LayoutTiles(fallback ? prefix_layout(tokens) : *published, grid),
+                          std::make_shared<const LayoutTiles>(fallback ? prefix_layout(tokens) : *published, grid),
                           {}});
   return geometries_.front();
 }
 
-Expected<bool> SparseStage::select(const AttentionCall& call, const TileMarks& tiles, double budget) {
+Expected<bool> SparseStage::select(const AttentionCall& call, const Geometry& geometry, double budget,
+                                   const AttentionKernel* kernel) {
   request_.budget = budget;
-  return select_tiles(call.query, call.key, tiles, request_, selection_);
+  selection_.rule = {geometry.tiles, request_.head_shared};
+  if (kernel != nullptr && call.has_data()) {
+    TensorView query = call.query;
+    TensorView key = call.key;
+    query.data = key.data = nullptr;
+    Expected<bool> planned = select_tiles(query, key, *geometry.tiles, request_, selection_);
+    if (!planned || !*planned || kernel->chooses_tiles(call, selection_)) return planned;
+  }
+  return select_tiles(call.query, call.key, *geometry.tiles, request_, selection_);
 }
 
 const SparseStage::Geometry::Band& SparseStage::band_for(Geometry& geometry, const SelectionTotals& totals,
@@ -160,14 +172,14 @@ const SparseStage::Geometry::Band& SparseStage::band_for(Geometry& geometry, con
   for (const Geometry::Band& band : geometry.bands) {
     if (band.budget == budget) return band;
   }
-  const TileGrid& grid = geometry.tiles.grid();
+  const TileGrid& grid = geometry.tiles->grid();
   const auto columns = static_cast<std::size_t>(grid.key_tiles());
   // What is pinned is pinned in both patterns; the band gets the rest of what the selector would keep.
   const double free_share = static_cast<double>(totals.kept - totals.pinned) / static_cast<double>(totals.tiles);
   Geometry::Band band{budget, 0.0, RadialBand(grid, free_share).keep()};
   std::vector<TileMark> marks(columns);
   for (std::int64_t row = 0; row < grid.query_tiles(); ++row) {
-    geometry.tiles.mark_row(0, row, marks);
+    geometry.tiles->mark_row(0, row, marks);
     std::uint8_t* const keep = band.keep.data() + static_cast<std::size_t>(row) * columns;
     for (std::size_t j = 0; j < columns; ++j) {
       if (marks[j] != TileMark::candidate) keep[j] = marks[j] == TileMark::dropped ? 0 : 1;
@@ -182,10 +194,11 @@ const SparseStage::Geometry::Band& SparseStage::band_for(Geometry& geometry, con
 }
 
 bool SparseStage::lay_band(const AttentionCall& call, Geometry& geometry, double budget) {
-  const SelectionTotals totals = selection_totals(geometry.tiles, budget);
+  const SelectionTotals totals = selection_totals(*geometry.tiles, budget);
   if (totals.covers_all) return false;
   const Geometry::Band& band = band_for(geometry, totals, budget);
-  const TileGrid& grid = geometry.tiles.grid();
+  const TileGrid& grid = geometry.tiles->grid();
+  selection_.rule = {};
   selection_.batch = 1;
   selection_.heads = 1;
   selection_.query_tiles = grid.query_tiles();

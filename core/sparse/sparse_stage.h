@@ -4,6 +4,7 @@
 #include "core/call/block_selection.h"
 #include "core/context/generation_context.h"
 #include "core/registry/backend_spec.h"
+#include "core/registry/kernel.h"
 #include "core/registry/log.h"
 #include "core/sparse/exclusions.h"
 #include "core/sparse/selector.h"
@@ -51,6 +52,11 @@ struct StageDecision {
   std::string_view
       reason;           ///< why dense: a static string of SparseStage::reasons(), or empty when it covered everything
   double budget = 0.0;  ///< of the step; 0 when an earlier gate than the budget's kept the call dense
+
+  /// Of a dense call, for people: `reason`, or that it would have been selected whole.
+  [[nodiscard]] std::string_view why_dense() const noexcept {
+    return reason.empty() ? std::string_view("the selection covered everything") : reason;
+  }
 };
 
 /// Chooses a block selection for a call that an entry with the block_mask capability has accepted.
@@ -60,9 +66,12 @@ class SelectionStage {
   SelectionStage(const SelectionStage&) = delete;
   SelectionStage& operator=(const SelectionStage&) = delete;
   virtual ~SelectionStage() = default;
-  /// `capabilities` are the serving entry's. The decision is valid until the next call.
+  /// `capabilities` are the serving entry's, `kernel` is its kernel, which may want to choose the tiles itself; null:
+  /// it does not. The decision is valid until the next call.
   [[nodiscard]] virtual StageDecision decide(const AttentionCall& call, const GenerationContext& context,
-                                             Capabilities capabilities) = 0;
+                                             Capabilities capabilities, const AttentionKernel* kernel) = 0;
+  /// The share of the candidates that `step` of `steps` keeps.
+  [[nodiscard]] virtual double budget_at(std::int32_t step, std::int32_t steps) const noexcept = 0;
 };
 
 /// The block-sparse stage over the chain. One job thread uses it; it lives as long as the chain it was built for.
@@ -72,10 +81,13 @@ class SparseStage final : public SelectionStage {
   /// traced. Each is said once: about a length, a model or the stage.
   explicit SparseStage(SparseOptions options, LogSink sink = {});
 
-  /// Gates in the order of reasons(), then the selection. A call without data gets a selection with geometry, budget
-  /// and density and no tiles. Without a layout of the call's length the whole sequence counts as image.
+  /// Gates in the order of reasons(), then the selection. A call without data, and one whose kernel chooses for itself,
+  /// gets a selection with geometry, budget, density and rule and no tiles. Without a layout of the call's length the
+  /// whole sequence counts as image.
   [[nodiscard]] StageDecision decide(const AttentionCall& call, const GenerationContext& context,
-                                     Capabilities capabilities) override;
+                                     Capabilities capabilities, const AttentionKernel* kernel = nullptr) override;
+
+  [[nodiscard]] double budget_at(std::int32_t step, std::int32_t steps) const noexcept override;
 
   /// Why the last call stayed dense; empty when it was selected, when the selection would have covered everything, or
   /// before the first call.
@@ -97,7 +109,7 @@ class SparseStage final : public SelectionStage {
     std::int64_t tokens = 0;
     bool fallback = false;         ///< no layout of this length was published
     std::vector<TokenSpan> spans;  ///< of the published layout
-    LayoutTiles tiles;
+    std::shared_ptr<const LayoutTiles> tiles;
     /// Tiles of the static pattern for a budget; a schedule has two.
     struct Band {
       double budget = 0.0;
@@ -111,7 +123,8 @@ class SparseStage final : public SelectionStage {
                                              Capabilities capabilities, double budget);
   [[nodiscard]] bool is_excluded(const std::optional<ModelKey>& model);
   [[nodiscard]] Geometry& geometry_for(const std::optional<TokenLayout>& published, std::int64_t tokens);
-  [[nodiscard]] Expected<bool> select(const AttentionCall& call, const TileMarks& tiles, double budget);
+  [[nodiscard]] Expected<bool> select(const AttentionCall& call, const Geometry& geometry, double budget,
+                                      const AttentionKernel* kernel);
   [[nodiscard]] bool lay_band(const AttentionCall& call, Geometry& geometry, double budget);
   [[nodiscard]] const Geometry::Band& band_for(Geometry& geometry, const SelectionTotals& totals, double budget);
   void say(LogLevel level, std::string text) const;

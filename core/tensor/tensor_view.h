@@ -47,9 +47,7 @@ struct TensorView {
 
   [[nodiscard]] std::int64_t elements() const noexcept;
   /// Bytes that a contiguous copy would take.
-  [[nodiscard]] std::int64_t bytes() const noexcept {
-    return elements() * static_cast<std::int64_t>(size_of(dtype));
-  }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return elements() * static_cast<std::int64_t>(size_of(dtype)); }
   /// torch's rule: dims of size 1 do not matter and an empty tensor is contiguous.
   [[nodiscard]] bool is_contiguous() const noexcept;
   /// Largest element offset that a walk over the view reaches (negative strides counted by magnitude);
@@ -63,15 +61,18 @@ struct TensorView {
                                              Device device = Device::accel()) noexcept {
     return contiguous(std::span<const std::int64_t>(shape.begin(), shape.size()), dtype, device);
   }
+
+  /// The same elements of the same memory.
+  friend bool operator==(const TensorView&, const TensorView&) = default;
 };
 
 /// How a tensor's bytes lie, as people speak of it.
 enum class Layout : std::uint8_t {
-  contiguous,   ///< torch's is_contiguous()
-  transposed,   ///< heads and tokens swapped in memory: a (batch, tokens, heads, head_dim) tensor seen transposed
-  fused_qkv,    ///< as transposed, out of a projection that holds q, k and v side by side
-  expanded,     ///< a dimension with stride 0
-  strided,      ///< anything else
+  contiguous,  ///< torch's is_contiguous()
+  transposed,  ///< heads and tokens swapped in memory: a (batch, tokens, heads, head_dim) tensor seen transposed
+  fused_qkv,   ///< as transposed, out of a projection that holds q, k and v side by side
+  expanded,    ///< a dimension with stride 0
+  strided,     ///< anything else
 };
 
 [[nodiscard]] Layout layout_of(const TensorView& view) noexcept;

@@ -445,7 +445,8 @@ class LeversTest : public QObject {
     std::stop_source stop;
     LeverRun run{.variants = variants_of(*engine, {"backend:flex"}), .repeat = 1, .stop = stop.get_token()};
     run.progress = [&stop](const LeverProgress& progress) {
-      if (progress.variant == "backend:flex" && progress.share > 0.2) stop.request_stop();
+      // Its first word: a fast machine may be done before it says a second one.
+      if (progress.variant == "backend:flex") stop.request_stop();
     };
     const auto result = *measure_levers(*job, *engine, run);
     QCOMPARE(result.outcome, JobOutcome::stopped);

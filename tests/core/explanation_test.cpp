@@ -12,7 +12,8 @@ namespace {
 /// A stage that takes every call, to see how the record speaks of it.
 class TakesAll final : public SelectionStage {
  public:
-  StageDecision decide(const AttentionCall&, const GenerationContext&, Capabilities) override {
+  double budget_at(std::int32_t, std::int32_t) const noexcept override { return 0.3; }
+  StageDecision decide(const AttentionCall&, const GenerationContext&, Capabilities, const AttentionKernel*) override {
     selection_.density = 0.4;
     return {&selection_, {}, 0.3};
   }

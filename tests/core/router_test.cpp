@@ -59,7 +59,10 @@ class Refusing final : public test::ReferenceKernel {
 /// Answers what it was told to.
 class ScriptedStage final : public SelectionStage {
  public:
-  StageDecision decide(const AttentionCall&, const GenerationContext&, Capabilities) override { return answer; }
+  double budget_at(std::int32_t, std::int32_t) const noexcept override { return 0.3; }
+  StageDecision decide(const AttentionCall&, const GenerationContext&, Capabilities, const AttentionKernel*) override {
+    return answer;
+  }
   StageDecision answer;
 };
 

@@ -241,7 +241,9 @@ struct Installed {
 /// Counts how often it is asked, and keeps every call dense.
 class CountingStage final : public SelectionStage {
  public:
-  StageDecision decide(const AttentionCall&, const GenerationContext&, Capabilities capabilities) override {
+  double budget_at(std::int32_t, std::int32_t) const noexcept override { return 0.3; }
+  StageDecision decide(const AttentionCall&, const GenerationContext&, Capabilities capabilities,
+                       const AttentionKernel*) override {
     ++asked;
     last = capabilities;
     return {};

@@ -8,6 +8,7 @@
 #include "backends/sdnq/sdnq_operands.h"
 #include "backends/simd/exact_kernel.h"
 #include "core/router/router.h"
+#include "cuda/filled_call.h"
 #include "cuda/host_device.h"
 
 #include <QTest>
@@ -38,28 +39,9 @@ std::shared_ptr<const AttentionKernel> host_kernel(bool block_mask = true) {
   return std::make_shared<ExactKernel>("flash", "flash", block_mask);
 }
 
-/// A call with data, (1, 2, 96, 64) in bf16.
-struct Filled {
-  HostTensor query{{1, 2, 96, 64}, DType::bfloat16};
-  HostTensor key{{1, 2, 80, 64}, DType::bfloat16};
-  HostTensor value{{1, 2, 80, 64}, DType::bfloat16};
-  HostTensor output{{1, 2, 96, 64}, DType::bfloat16};
-  AttentionCall call;
-
-  Filled() {
-    unsigned seed = 7;
-    for (HostTensor* tensor : {&query, &key, &value}) {
-      auto* bits = static_cast<std::uint16_t*>(tensor->view().data);
-      for (std::int64_t i = 0; i < tensor->view().elements(); ++i) {
-        seed = seed * 1664525U + 1013904223U;
-        bits[i] = to_bfloat16(static_cast<float>(seed >> 8U) / static_cast<float>(1U << 23U) - 1.0F).bits;
-      }
-    }
-    call.query = query.view();
-    call.key = key.view();
-    call.value = value.view();
-    call.output = output.view();
-  }
+/// A call with data, (1, 2, 96, 64) on 80 keys.
+struct Filled : FilledCall {
+  Filled() : FilledCall(7, 96, 80) {}
 };
 
 struct Watch final : RouteObserver {

@@ -17,6 +17,7 @@ class HostDevice final : public cuda::HostDeviceApi {
   std::map<std::string, int> used;     ///< by call
   std::map<std::string, int> fail_at;  ///< by call: which use fails, from 1
   std::int64_t live_bytes = 0;
+  std::int64_t read_back_bytes = 0;
   std::int64_t limit_bytes = std::int64_t{1} << 40;
 
   Expected<void*> allocate(std::int64_t bytes, const cuda::Subject& subject) override {
@@ -43,12 +44,36 @@ class HostDevice final : public cuda::HostDeviceApi {
     return copy(to, from, bytes, subject);
   }
   Expected<void> copy_out(void* to, const void* from, std::int64_t bytes, const cuda::Subject& subject) override {
+    read_back_bytes += bytes;
     return copy(to, from, bytes, subject);
+  }
+  Expected<void> begin_recording(const cuda::Subject& subject) override {
+    if (auto may = use("cudaStreamBeginCapture", subject); !may) return may;
+    return HostDeviceApi::begin_recording(subject);
+  }
+  Expected<std::unique_ptr<cuda::DeviceGraph>> end_recording(const cuda::Subject& subject) override {
+    auto graph = HostDeviceApi::end_recording(subject);
+    if (auto may = use("cudaGraphInstantiate", subject); !may) return fail(may.error());
+    return std::make_unique<WatchedGraph>(*this, std::move(*graph));
   }
   Expected<void> finish(const cuda::Subject& subject) override { return use("cudaStreamSynchronize", subject); }
   Expected<void> make_current() override { return use("cudaSetDevice", {}); }
 
  private:
+  class WatchedGraph final : public cuda::DeviceGraph {
+   public:
+    WatchedGraph(HostDevice& device, std::unique_ptr<cuda::DeviceGraph> graph)
+        : device_(device), graph_(std::move(graph)) {}
+    Expected<void> launch(const cuda::Subject& subject) override {
+      if (auto may = device_.use("cudaGraphLaunch", subject); !may) return may;
+      return graph_->launch(subject);
+    }
+
+   private:
+    HostDevice& device_;
+    std::unique_ptr<cuda::DeviceGraph> graph_;
+  };
+
   Expected<void> copy(void* to, const void* from, std::int64_t bytes, const cuda::Subject& subject) {
     if (auto used_up = use("cudaMemcpyAsync", subject); !used_up) return used_up;
     return HostDeviceApi::copy_in(to, from, bytes, subject);

@@ -53,7 +53,7 @@ std::vector<FactRow> total_rows(const RunComparison& comparison, const ArchivedR
                   number(time_text(total.now, total.calls_now)),
                   number(time_change_text(total), ink_of(total))});
   const auto is_whole = [](const ArchivedRun& run) {
-    return run.finished() && (run.request.picture || run.request.work == Work::all);
+    return run.finished() && (run.request.picture || computes_all(run.request.work));
   };
   if (is_whole(then) && is_whole(now)) {
     rows.push_back(

@@ -28,7 +28,7 @@ QString ArchivedRun::chain_names() const {
 
 QString ArchivedRun::outcome() const {
   if (!finished()) return where;
-  if (request.picture || request.work == Work::all) return exact_seconds(end.seconds);
+  if (request.picture || computes_all(request.work)) return exact_seconds(end.seconds);
   if (!time.known || trace.calls == 0) return RunArchive::tr("planned");
   return QStringLiteral("≈ ") + exact_seconds(time.seconds);
 }

@@ -24,6 +24,8 @@ QString work_text(Work work) {
       return said("computed, one call per route");
     case Work::all:
       break;
+    case Work::compiled:
+      return said("computed, every call, compiled");
   }
   return said("computed, every call");
 }

@@ -128,9 +128,11 @@ void WorkloadPanel::make_header() {
   work_->addItem(tr("planned, routes only"), static_cast<int>(Work::planned));
   work_->addItem(tr("computed, one call per route"), static_cast<int>(Work::representatives));
   work_->addItem(tr("computed, every call"), static_cast<int>(Work::all));
+  work_->addItem(tr("computed, every call, compiled"), static_cast<int>(Work::compiled));
   work_->setToolTip(
       tr("Planned routes every call without data, in milliseconds. Computed makes tensors and runs the\n"
-         "kernels: one call of each distinct route, or every call, which takes as long as it takes."));
+         "kernels: one call of each distinct route, or every call, which takes as long as it takes. Compiled\n"
+         "chooses routes once per call site, and a GPU records the calls of a step and runs them as one."));
   for (QWidget* widget : std::initializer_list<QWidget*>{run_, stop_, model_, work_}) row->addWidget(widget);
   connect(run_, &QPushButton::clicked, this, &WorkloadPanel::run);
   connect(stop_, &QPushButton::clicked, this, &WorkloadPanel::stop);

@@ -19,7 +19,7 @@ constexpr std::string_view kMark = "attnscope";
 constexpr std::string_view kBase64 = "base64:";
 
 using Words = std::span<const std::string_view>;
-constexpr std::array<std::string_view, 3> kWorks{"planned", "representatives", "all"};
+constexpr std::array<std::string_view, 4> kWorks{"planned", "representatives", "all", "compiled"};
 constexpr std::array<std::string_view, 4> kStates{"running", "finished", "stopped", "failed"};
 
 // --- writing

@@ -14,7 +14,7 @@ namespace attn::ui {
 ///   "target"     name of a machine: "rtx-3090"
 ///   "profile"    settings and choices, as a profile's file holds them
 ///   "required"   list of backends that must serve the denoiser
-///   "workload"   {"model": id, "work": "planned" | "representatives" | "all", "inputs": {key: number},
+///   "workload"   {"model": id, "work": "planned" | "representatives" | "all" | "compiled", "inputs": {key: number},
 ///                 "picture": {"prompt", "negative_prompt", "seed" (text: 64 bits), "width", "height", "steps",
 ///                 "guidance", "dtype", "trimmed_text", "step_hook", "compiled", "second": {"width", "height", "steps",
 ///                 "strength", "through_image"} or left out}; left out for a model that does not draw}

@@ -2,6 +2,7 @@
 #include "app/jobs/profile/profile_job.h"
 
 #include "app/jobs/tensors/generated.h"
+#include "core/router/compiled_forward.h"
 #include "core/sparse/schedule.h"
 #include "core/sparse/sparse_stage.h"
 
@@ -65,11 +66,36 @@ class TensorCache {
       kept_.clear();
       held_ = 0;
     }
-    held_ += bytes;
-    return kept_.emplace(index, generate(placed, seed_ + index, distinct.hidden_keys)).first->second.call;
+    return add(index, distinct, placed);
+  }
+
+  /// The calls of a whole forward, all held at once; empty where they are too large for that.
+  [[nodiscard]] std::vector<AttentionCall> of_all(const std::vector<std::uint32_t>& indices,
+                                                  const std::vector<DistinctCall>& distinct,
+                                                  const std::vector<AttentionCall>& placed) {
+    const std::set<std::uint32_t> needed(indices.begin(), indices.end());
+    std::int64_t bytes = 0;
+    for (const std::uint32_t index : needed) bytes += kept_.contains(index) ? 0 : tensor_bytes(placed[index]);
+    if (held_ + bytes > available_memory() / 4) {
+      kept_.clear();
+      held_ = bytes = 0;
+      for (const std::uint32_t index : needed) bytes += tensor_bytes(placed[index]);
+      if (bytes > available_memory() / 4) return {};
+    }
+    std::vector<AttentionCall> all;
+    for (const std::uint32_t index : indices) {
+      const auto found = kept_.find(index);
+      all.push_back(found != kept_.end() ? found->second.call : add(index, distinct[index], placed[index]));
+    }
+    return all;
   }
 
  private:
+  const AttentionCall& add(std::uint32_t index, const DistinctCall& distinct, const AttentionCall& placed) {
+    held_ += tensor_bytes(placed);
+    return kept_.emplace(index, generate(placed, seed_ + index, distinct.hidden_keys)).first->second.call;
+  }
+
   std::uint64_t seed_;
   std::int64_t held_ = 0;
   std::map<std::uint32_t, CallTensors> kept_;
@@ -77,8 +103,8 @@ class TensorCache {
 
 class ScheduleJob final : public Job {
  public:
-  ScheduleJob(CallSchedule schedule, Compute compute, std::uint64_t seed)
-      : schedule_(std::move(schedule)), compute_(compute), seed_(seed) {}
+  ScheduleJob(CallSchedule schedule, Compute compute, std::uint64_t seed, bool compiled)
+      : schedule_(std::move(schedule)), compute_(compute), seed_(seed), compiled_(compiled) {}
 
   [[nodiscard]] std::string title() const override {
     switch (compute_) {
@@ -151,33 +177,59 @@ class ScheduleJob final : public Job {
     ProgressMeter meter(environment, schedule_.calls, flops_to_do(calls, sparse));
     TensorCache tensors(seed_);
     std::set<Route> computed;
+    std::map<std::uint32_t, CompiledForward> forwards;  // by pattern; the chain stays while the job runs
     std::int64_t left = schedule_.calls;
     for (const CallSchedule::Forward& forward : schedule_.forwards) {
       if (context.step() != forward.step) context.tick(forward.step);
       const CallSchedule::Pattern& pattern = schedule_.patterns[forward.pattern];
       context.before_forward(pattern.slot, pattern.layout);
       const RoleScope role(context, forward.role);
+      const auto report = [&](const AttentionCall& call, bool compute) {
+        meter.done(compute ? flops_of(call) : 0.0, forward.role, forward.step,
+                   static_cast<std::int32_t>(schedule_.steps), --left == 0);
+      };
+      CompiledForward* const compiled = compiled_ ? &forwards[forward.pattern] : nullptr;
+      if (compiled != nullptr && compute_ == Compute::all) {
+        if (environment.stop.stop_requested()) return JobOutcome::stopped;
+        if (compute_as_one(scope, pattern, calls, tensors, *compiled)) {
+          for (const std::uint32_t index : pattern.calls) report(calls[index], true);
+          continue;
+        }
+      }
+      std::size_t site = 0;
       for (const std::uint32_t index : pattern.calls) {
         if (environment.stop.stop_requested()) return JobOutcome::stopped;
         const bool compute =
             compute_ == Compute::all ||
             (compute_ == Compute::representatives && computed.insert(route_of(index, forward.step, sparse)).second);
         const AttentionCall& call = compute ? tensors.of(index, schedule_.distinct[index], calls[index]) : calls[index];
-        const attn::Route route = scope.attention(call);
+        const attn::Route route =
+            compiled == nullptr ? scope.attention(call) : scope.attention(call, compiled->site(site++));
         if (!route.failure.empty()) {
           return fail(std::string(name_of(forward.role)) + " q" + shape_text(call.query.sizes()) + " k" +
                       shape_text(call.key.sizes()) + " could not be served: " + std::string(route.failure));
         }
-        meter.done(compute ? flops_of(call) : 0.0, forward.role, forward.step,
-                   static_cast<std::int32_t>(schedule_.steps), --left == 0);
+        report(call, compute);
       }
     }
     return JobOutcome::finished;
   }
 
+  /// False: the calls of the forward are to be made one by one.
+  [[nodiscard]] bool compute_as_one(JobScope& scope, const CallSchedule::Pattern& pattern,
+                                    const std::vector<AttentionCall>& calls, TensorCache& tensors,
+                                    CompiledForward& compiled) const {
+    std::vector<AttentionCall> forward;
+    for (const std::uint32_t index : pattern.calls) forward.push_back(calls[index]);
+    if (!scope.records(forward, compiled)) return false;  // before memory is taken for all its tensors
+    forward = tensors.of_all(pattern.calls, schedule_.distinct, calls);
+    return !forward.empty() && scope.compute_as_one(forward, compiled);
+  }
+
   CallSchedule schedule_;
   Compute compute_;
   std::uint64_t seed_;
+  bool compiled_;
 };
 
 }  // namespace
@@ -189,14 +241,14 @@ AttentionCall placed_on(const Target& target, AttentionCall call) {
   return call;
 }
 
-std::unique_ptr<Job> make_schedule_job(CallSchedule schedule, Compute compute, std::uint64_t seed) {
-  return std::make_unique<ScheduleJob>(std::move(schedule), compute, seed);
+std::unique_ptr<Job> make_schedule_job(CallSchedule schedule, Compute compute, std::uint64_t seed, bool compiled) {
+  return std::make_unique<ScheduleJob>(std::move(schedule), compute, seed, compiled);
 }
 
 Expected<std::unique_ptr<Job>> make_profile_job(ProfileRequest request) {
   auto schedule = make_schedule(request.profile, request.inputs);
   if (!schedule) return fail(schedule.error());
-  return make_schedule_job(*std::move(schedule), request.compute, request.seed);
+  return make_schedule_job(*std::move(schedule), request.compute, request.seed, request.compiled);
 }
 
 }  // namespace attn::app

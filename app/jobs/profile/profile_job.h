@@ -22,6 +22,7 @@ struct ProfileRequest {
   ProfileInputs inputs;
   Compute compute = Compute::none;
   std::uint64_t seed = 0;  ///< of the generated tensors
+  bool compiled = false;   ///< as make_schedule_job()
 };
 
 /// The exact calls of a real model, in the order a generation makes them: prompt encoding, denoiser steps with
@@ -31,7 +32,10 @@ struct ProfileRequest {
 /// The same for any schedule. A computed job first checks that every call it will compute fits into memory and is
 /// refused as a whole when one does not; with representatives, one call of each distinct signature and sparse budget
 /// is computed and observed as computed, so its time times the calls of its route is the route's estimate.
-[[nodiscard]] std::unique_ptr<Job> make_schedule_job(CallSchedule schedule, Compute compute, std::uint64_t seed);
+/// `compiled`: routes are chosen once per call site; where every call is computed and a GPU computes them, the calls of
+/// a forward are recorded once and run as one for every step.
+[[nodiscard]] std::unique_ptr<Job> make_schedule_job(CallSchedule schedule, Compute compute, std::uint64_t seed,
+                                                     bool compiled = false);
 
 /// A call of a schedule as this target has it: on the cpu where the target is one.
 [[nodiscard]] AttentionCall placed_on(const Target& target, AttentionCall call);

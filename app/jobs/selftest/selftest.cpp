@@ -4,6 +4,7 @@
 #include "app/jobs/selftest/pipeline_check.h"
 #include "app/jobs/selftest/selection_check.h"
 #include "app/jobs/selftest/selftest_calls.h"
+#include "app/jobs/selftest/step_check.h"
 #include "backends/cuda/serve/host_gpu.h"
 #include "backends/cuda/serve/own_compute.h"
 #include "backends/cudnn/cudnn_compute.h"
@@ -46,21 +47,35 @@ std::vector<Subject> subjects(const cuda::LaunchTable& launches, const cuda::Cud
   return all;
 }
 
-SelftestRow check(const Subject& subject, cuda::LocalGpu& gpu, const SelftestCall& wanted, const FilledCall& filled,
-                  const std::vector<double>& reference) {
+/// Why a subject does not take a call; empty when it does.
+std::string refusal(const Subject& subject, const FilledCall& filled) {
+  std::string why = subject.compute->refusal(filled.call(), filled.selection());
+  if (!why.empty() || filled.selection() == nullptr || filled.selection()->has_tiles()) return why;
+  return subject.compute->chooses_tiles(filled.call(), *filled.selection()) ? why : "chooses no tiles itself";
+}
+
+SelftestRow row_of(const Subject& subject, const SelftestCall& wanted, const FilledCall& filled) {
   SelftestRow row;
   row.kernel = subject.name;
   row.call = wanted.name;
+  row.reason = refusal(subject, filled);
+  if (!row.reason.empty()) row.state = SelftestRow::State::refused;
+  return row;
+}
+
+void fail_row(SelftestRow& row, std::string why) {
+  row.state = SelftestRow::State::failed;
+  row.reason = std::move(why);
+}
+
+SelftestRow check(const Subject& subject, cuda::LocalGpu& gpu, const SelftestCall& wanted, const FilledCall& filled,
+                  const std::vector<double>& reference) {
+  SelftestRow row = row_of(subject, wanted, filled);
   row.bound = wanted.dtype == DType::float16 ? subject.bound_f16 : subject.bound_bf16;
-  row.reason = subject.compute->refusal(filled.call(), filled.selection());
-  if (!row.reason.empty()) {
-    row.state = SelftestRow::State::refused;
-    return row;
-  }
-  const auto done = subject.compute->run(gpu, filled.call(), filled.selection());
+  if (row.state == SelftestRow::State::refused) return row;
+  const auto done = cuda::compute_on(gpu, *subject.compute, filled.call(), filled.selection());
   if (!done) {
-    row.state = SelftestRow::State::failed;
-    row.reason = done.error();
+    fail_row(row, done.error());
     return row;
   }
   row.error = filled.error(reference);
@@ -68,27 +83,37 @@ SelftestRow check(const Subject& subject, cuda::LocalGpu& gpu, const SelftestCal
   return row;
 }
 
-SelftestRow measure(const Subject& subject, cuda::LocalGpu& gpu, const SelftestCall& wanted, const FilledCall& filled) {
-  SelftestRow row;
-  row.kernel = subject.name;
-  row.call = wanted.name;
-  row.reason = subject.compute->refusal(filled.call(), filled.selection());
-  if (!row.reason.empty()) {
-    row.state = SelftestRow::State::refused;
-    return row;
-  }
+/// The median of the device's times for a call whose tensors are there already.
+Expected<double> median_time(const Subject& subject, cuda::LocalGpu& gpu, const FilledCall& filled) {
+  if (auto current = gpu.api->make_current(); !current) return fail(current.error());
+  cuda::Transfer transfer(*gpu.api, gpu.pool);
+  const auto placed = cuda::place(transfer, filled.call(), subject.compute->reads_mask());
+  if (!placed) return fail(placed.error());
+  const auto prepared = subject.compute->prepare(gpu, transfer, filled.call(), *placed, filled.selection(), {});
+  if (!prepared) return fail(prepared.error());
   std::vector<double> times;
-  for (int i = 0; i <= kTimes; ++i) {
-    const auto done = subject.compute->run(gpu, filled.call(), filled.selection());
-    if (!done) {
-      row.state = SelftestRow::State::failed;
-      row.reason = done.error();
-      return row;
-    }
-    if (i > 0) times.push_back(gpu.milliseconds);
+  for (int i = 0; i <= kTimes; ++i) {  // the first warms up
+    if (auto begun = gpu.api->mark_begin(); !begun) return fail(begun.error());
+    if (auto launched = (*prepared)->launch(); !launched) return fail(launched.error());
+    if (auto ended = gpu.api->mark_end(); !ended) return fail(ended.error());
+    if (auto finished = transfer.finish(subject.compute->name()); !finished) return fail(finished.error());
+    const auto time = gpu.api->milliseconds();
+    if (!time) return time;
+    if (i > 0) times.push_back(*time);
   }
   std::ranges::sort(times);
-  row.milliseconds = times[times.size() / 2];
+  return times[times.size() / 2];
+}
+
+SelftestRow measure(const Subject& subject, cuda::LocalGpu& gpu, const SelftestCall& wanted, const FilledCall& filled) {
+  SelftestRow row = row_of(subject, wanted, filled);
+  if (row.state == SelftestRow::State::refused) return row;
+  const auto time = median_time(subject, gpu, filled);
+  if (!time) {
+    fail_row(row, time.error());
+    return row;
+  }
+  row.milliseconds = *time;
   if (row.milliseconds <= 0.0) return row;
   const AttentionCall& call = filled.call();
   // Causal does half of the products, a selection its share.
@@ -100,19 +125,33 @@ SelftestRow measure(const Subject& subject, cuda::LocalGpu& gpu, const SelftestC
   return row;
 }
 
-/// The own selection against the host's.
-SelftestRow select(cuda::LocalGpu& gpu, const cuda::LaunchTable& launches) {
+/// Of a check whose result is to be the same to the last bit: `different` counts what is not.
+SelftestRow row_of_difference(std::string kernel, std::string call, const Expected<std::int64_t>& different) {
   SelftestRow row;
-  row.kernel = "own selection kernel";
-  row.call = "30 % of the tiles, against the host's selection";
-  const auto different = check_selection(gpu, launches);
+  row.kernel = std::move(kernel);
+  row.call = std::move(call);
   if (!different) {
-    row.state = SelftestRow::State::failed;
-    row.reason = different.error();
+    fail_row(row, different.error());
   } else {
     row.error = static_cast<double>(*different);
     if (*different != 0) row.state = SelftestRow::State::wrong;
   }
+  return row;
+}
+
+SelftestRow measure_step(const std::shared_ptr<cuda::LocalGpu>& gpu, const cuda::LaunchTable& launches) {
+  constexpr std::size_t kFluxCalls = 57;
+  SelftestRow row;
+  row.kernel = "a recorded step";
+  const auto time = time_step(gpu, launches, kFluxCalls);
+  row.call = "57 calls of flux, sdnq, as one";
+  if (!time) {
+    fail_row(row, time.error());
+    return row;
+  }
+  row.milliseconds = time->milliseconds;
+  row.tflops = time->floating_operations / time->milliseconds / 1e9;
+  row.call += ", kernels alone " + std::to_string(time->on_device) + " ms";
   return row;
 }
 
@@ -173,35 +212,47 @@ bool SelftestReport::passed() const {
   return std::ranges::none_of(checks, bad) && std::ranges::none_of(times, bad);
 }
 
-Expected<SelftestReport> run_selftest(SelftestDevice device, int index,
-                                      const std::function<void(const SelftestRow&)>& announce) {
-  const bool on_host = device == SelftestDevice::host;
-  auto gpu = on_host ? Expected<std::shared_ptr<cuda::LocalGpu>>(cuda::host_gpu()) : cuda::local_gpu(index);
+Expected<SelftestReport> run_selftest(const SelftestRequest& request) {
+  const bool on_host = request.device == SelftestDevice::host;
+  auto gpu = on_host ? Expected<std::shared_ptr<cuda::LocalGpu>>(cuda::host_gpu()) : cuda::local_gpu(request.index);
   if (!gpu) return fail(gpu.error());
   const cuda::LaunchTable* launches = on_host ? &cuda::host_launches() : cuda::built_launches();
   if (launches == nullptr) return fail(cuda::this_machine().sentence);
   cuda::LocalGpu& used = **gpu;
-  std::unique_lock lock(used.mutex);
   const std::vector<Subject> all = subjects(*launches, on_host ? nullptr : &used.info);
   SelftestReport report{used.info.name, cuda::this_machine().sentence, {}, {}};
-  const auto add = [&announce](std::vector<SelftestRow>& rows, SelftestRow row) {
+  const auto add = [&request](std::vector<SelftestRow>& rows, SelftestRow row) {
     rows.push_back(std::move(row));
-    if (announce) announce(rows.back());
+    if (request.announce) request.announce(rows.back());
+  };
+  // What a step and a picture are made of takes the lock itself.
+  const auto locked = [&used](const auto& body) {
+    const std::lock_guard lock(used.mutex);
+    return body();
   };
   for (const SelftestCall& wanted : selftest_checks()) {
     const FilledCall filled(wanted);
     const std::vector<double> reference = filled.reference();
-    for (const Subject& subject : all) add(report.checks, check(subject, used, wanted, filled, reference));
+    for (const Subject& subject : all) {
+      add(report.checks, locked([&] { return check(subject, used, wanted, filled, reference); }));
+    }
   }
-  add(report.checks, select(used, *launches));
+  add(report.checks, row_of_difference("own selection kernel", "30 % of the tiles, against the host's selection",
+                                       locked([&] { return check_selection(used, *launches); })));
+  add(report.checks, row_of_difference("a recorded step",
+                                       "4 calls, 2 steps with budgets of their own, against the calls "
+                                       "one by one",
+                                       check_step(*gpu, *launches)));
   if (on_host) return report;
-  lock.unlock();  // the picture's kernels take it themselves
   add(report.checks, draw(used.info));
-  lock.lock();
+  if (!request.times) return report;
   for (const SelftestCall& wanted : selftest_shapes()) {
     const FilledCall filled(wanted);
-    for (const Subject& subject : all) add(report.times, measure(subject, used, wanted, filled));
+    for (const Subject& subject : all) {
+      add(report.times, locked([&] { return measure(subject, used, wanted, filled); }));
+    }
   }
+  add(report.times, measure_step(*gpu, *launches));
   return report;
 }
 

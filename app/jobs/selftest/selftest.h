@@ -42,10 +42,17 @@ struct SelftestReport {
   [[nodiscard]] bool passed() const;
 };
 
+/// What to test.
+struct SelftestRequest {
+  SelftestDevice device = SelftestDevice::cuda;
+  int index = 0;                                     ///< of the GPU
+  bool times = true;                                 ///< also measure, on a GPU
+  std::function<void(const SelftestRow&)> announce;  ///< gets each row as it is done; may be empty
+};
+
 /// Runs every kernel on small calls against attention in float64, then, on a GPU, on the shapes of `./dev bench
-/// kernels` for times. Sized for under 5 minutes on one H200 and under one on the host. `announce` gets each row as it
-/// is done; may be empty. Error: why there is no GPU to test. No GPU was at hand when this was written.
-[[nodiscard]] Expected<SelftestReport> run_selftest(SelftestDevice device, int index,
-                                                    const std::function<void(const SelftestRow&)>& announce);
+/// kernels` for times. Sized for under 5 minutes on one H200 and under one on the host. Error: why there is no GPU to
+/// test. No GPU was at hand when this was written.
+[[nodiscard]] Expected<SelftestReport> run_selftest(const SelftestRequest& request);
 
 }  // namespace attn::app

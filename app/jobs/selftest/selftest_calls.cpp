@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/jobs/selftest/selftest_calls.h"
 
+#include "core/sparse/selector.h"
+#include "core/sparse/tile_geometry.h"
 #include "core/tensor/half.h"
 
 #include <algorithm>
@@ -8,6 +10,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -62,6 +66,13 @@ BlockSelection select(const SelftestCall& c) {
   selection.block_q = kQueryTile;
   selection.block_kv = kKeyTile;
   selection.budget = c.kept;
+  if (c.on_device) {
+    const TileGrid grid{c.query_tokens, c.key_tokens, kQueryTile, kKeyTile};
+    selection.rule.marks = std::make_shared<const MaskTiles>(*MaskTiles::make(grid, 1, {}, {}));
+    selection.batch = c.batch;
+    selection.density = selection_totals(*selection.rule.marks, c.kept).density();
+    return selection;
+  }
   selection.keep.assign(static_cast<std::size_t>(c.heads * selection.query_tiles * selection.key_tiles), 0);
   std::mt19937 random(9);
   std::bernoulli_distribution keeps(c.kept);
@@ -98,13 +109,15 @@ std::vector<SelftestCall> selftest_checks() {
     add({.name = "transposed memory, batch 2", .batch = 2, .transposed = true});
     add({.name = "one query", .query_tokens = 1});
     add({.name = "half of the tiles", .query_tokens = 300, .key_tokens = 500, .kept = 0.5});
+    add({.name = "tiles chosen on the device", .query_tokens = 300, .key_tokens = 500, .kept = 0.4, .on_device = true});
   }
   return calls;
 }
 
 std::vector<SelftestCall> selftest_shapes() {
   const auto shape = [](const char* name, std::int64_t batch, std::int64_t heads, std::int64_t queries,
-                        std::int64_t keys, std::int64_t head_dim, bool causal = false, double kept = 1.0) {
+                        std::int64_t keys, std::int64_t head_dim, bool causal = false, double kept = 1.0,
+                        bool on_device = false) {
     return SelftestCall{.name = name,
                         .batch = batch,
                         .heads = heads,
@@ -113,14 +126,20 @@ std::vector<SelftestCall> selftest_shapes() {
                         .key_tokens = keys,
                         .head_dim = head_dim,
                         .is_causal = causal,
-                        .kept = kept};
+                        .kept = kept,
+                        .on_device = on_device};
   };
-  return {
-      shape("flux", 1, 24, 4608, 4608, 128),         shape("small", 1, 24, 1024, 1024, 64),
-      shape("sd15", 2, 8, 4096, 4096, 40),           shape("sdxl", 2, 10, 4096, 4096, 64),
-      shape("video", 1, 12, 8192, 8192, 128),        shape("cross", 2, 8, 4096, 77, 40),
-      shape("causal", 1, 16, 4096, 4096, 128, true), shape("16k", 1, 4, 16384, 16384, 128),
-      shape("long video", 1, 56, 38222, 38222, 128), shape("long video at 30 %", 1, 56, 38222, 38222, 128, false, 0.3)};
+  return {shape("flux", 1, 24, 4608, 4608, 128),
+          shape("small", 1, 24, 1024, 1024, 64),
+          shape("sd15", 2, 8, 4096, 4096, 40),
+          shape("sdxl", 2, 10, 4096, 4096, 64),
+          shape("video", 1, 12, 8192, 8192, 128),
+          shape("cross", 2, 8, 4096, 77, 40),
+          shape("causal", 1, 16, 4096, 4096, 128, true),
+          shape("16k", 1, 4, 16384, 16384, 128),
+          shape("long video", 1, 56, 38222, 38222, 128),
+          shape("long video at 30 %", 1, 56, 38222, 38222, 128, false, 0.3),
+          shape("long video at 30 %, chosen on the device", 1, 56, 38222, 38222, 128, false, 0.3, true)};
 }
 
 FilledCall::FilledCall(const SelftestCall& c)
@@ -153,6 +172,8 @@ FilledCall::FilledCall(const SelftestCall& c)
 
 std::vector<double> FilledCall::reference() const {
   const AttentionCall& c = call_;
+  std::optional<BlockSelection> chosen = selection_;
+  if (chosen && !choose_planned_tiles(c, {}, *chosen)) return {};
   std::vector<double> out;
   std::vector<double> scores(static_cast<std::size_t>(c.key_tokens()));
   const auto value_at = [](const TensorView& view, std::int64_t at) {
@@ -170,7 +191,7 @@ std::vector<double> FilledCall::reference() const {
           }
           score *= c.effective_scale();
           bool allowed = !c.is_causal || j <= i;
-          if (selection_) allowed = allowed && selection_->kept(b, h, i / kQueryTile, j / kKeyTile);
+          if (chosen) allowed = allowed && chosen->kept(b, h, i / kQueryTile, j / kKeyTile);
           if (c.attn_mask) {
             const std::int64_t at = i * c.key_tokens() + j;
             if (c.attn_mask->dtype == DType::boolean) {

@@ -26,6 +26,7 @@ struct SelftestCall {
   enum class Mask : std::uint8_t { none, boolean, bias } mask = Mask::none;
   bool transposed = false;  ///< (batch, tokens, heads, head_dim) in memory
   double kept = 1.0;        ///< share of the tiles that a selection keeps; 1: no selection
+  bool on_device = false;   ///< the tiles are not given: the device chooses them
 };
 
 /// The small calls that every kernel is checked on.
@@ -39,7 +40,8 @@ class FilledCall {
   explicit FilledCall(const SelftestCall& wanted);
   [[nodiscard]] const AttentionCall& call() const noexcept { return call_; }
   [[nodiscard]] const BlockSelection* selection() const noexcept { return selection_ ? &*selection_ : nullptr; }
-  /// Attention in float64, by its definition; (batch, heads, query_tokens, head_dim) packed.
+  /// Attention in float64, by its definition, over the tiles that the host chooses where the device was to choose;
+  /// (batch, heads, query_tokens, head_dim) packed.
   [[nodiscard]] std::vector<double> reference() const;
   /// Sum of |output - reference| over sum of |reference|; infinite where the output is not finite.
   [[nodiscard]] double error(const std::vector<double>& reference) const;

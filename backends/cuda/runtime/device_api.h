@@ -3,6 +3,7 @@
 
 #include "core/tensor/expected.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,29 @@ namespace attn::cuda {
 
 /// What a failed call was about, written only then: "key (1, 24, 4608, 128)".
 using Subject = std::function<std::string()>;
+
+/// Work that was recorded once and can be launched again and again.
+class DeviceGraph {
+ public:
+  DeviceGraph() = default;
+  DeviceGraph(const DeviceGraph&) = delete;
+  DeviceGraph& operator=(const DeviceGraph&) = delete;
+  virtual ~DeviceGraph() = default;
+  /// Queues all of it on the stream that it was recorded from.
+  [[nodiscard]] virtual Expected<void> launch(const Subject& subject) = 0;
+};
+
+/// Points in the stream whose times can be read, in recorded work too: each launch of it sets them anew.
+class DeviceMarks {
+ public:
+  DeviceMarks() = default;
+  DeviceMarks(const DeviceMarks&) = delete;
+  DeviceMarks& operator=(const DeviceMarks&) = delete;
+  virtual ~DeviceMarks() = default;
+  [[nodiscard]] virtual Expected<void> set(std::size_t mark) = 0;
+  /// The device's time from mark `from` to mark `to`, once the stream has finished.
+  [[nodiscard]] virtual Expected<double> milliseconds(std::size_t from, std::size_t to) = 0;
+};
 
 /// One GPU with one stream, as the rest of this program sees it: no CUDA type. Every error names the call, its subject
 /// and the reason. Not thread safe: its owner serialises.
@@ -42,6 +66,13 @@ class DeviceApi {
   [[nodiscard]] virtual Expected<void> mark_begin() = 0;
   [[nodiscard]] virtual Expected<void> mark_end() = 0;
   [[nodiscard]] virtual Expected<double> milliseconds() = 0;
+
+  [[nodiscard]] virtual Expected<std::unique_ptr<DeviceMarks>> make_marks(std::size_t count) = 0;
+
+  /// From here on kernels and marks are recorded instead of done. Nothing may be allocated, copied or waited for until
+  /// end_recording(), which has to follow on every way out, also on one where a launch failed.
+  [[nodiscard]] virtual Expected<void> begin_recording(const Subject& subject) = 0;
+  [[nodiscard]] virtual Expected<std::unique_ptr<DeviceGraph>> end_recording(const Subject& subject) = 0;
 
   /// Makes this GPU the calling thread's. Before any call of a library that launches by itself.
   [[nodiscard]] virtual Expected<void> make_current() = 0;

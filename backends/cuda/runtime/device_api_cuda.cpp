@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <vector>
 
 namespace attn::cuda {
 namespace {
@@ -32,6 +33,53 @@ class Event {
 
  private:
   cudaEvent_t event_ = nullptr;
+};
+
+class Graph final : public DeviceGraph {
+ public:
+  explicit Graph(cudaStream_t stream) : stream_(stream) {}
+  ~Graph() override {
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+  }
+  [[nodiscard]] cudaError_t instantiate(cudaGraph_t graph) { return cudaGraphInstantiate(&executable_, graph, 0); }
+  [[nodiscard]] Expected<void> launch(const Subject& subject) override {
+    return checked("cudaGraphLaunch", subject, cudaGraphLaunch(executable_, stream_));
+  }
+
+ private:
+  cudaStream_t stream_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+class Marks final : public DeviceMarks {
+ public:
+  Marks(cudaStream_t stream, std::size_t count) : stream_(stream), events_(count) {}
+  [[nodiscard]] cudaError_t create() {
+    for (Event& event : events_) {
+      if (const cudaError_t made = event.create(); made != cudaSuccess) return made;
+    }
+    return cudaSuccess;
+  }
+  [[nodiscard]] Expected<void> set(std::size_t mark) override {
+    // While a stream is captured only an external event becomes a node that is recorded at every launch.
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    if (auto asked = checked("cudaStreamIsCapturing", {}, cudaStreamIsCapturing(stream_, &status)); !asked) {
+      return asked;
+    }
+    const unsigned flags = status == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault;
+    return checked("cudaEventRecordWithFlags", {}, cudaEventRecordWithFlags(events_[mark].get(), stream_, flags));
+  }
+  [[nodiscard]] Expected<double> milliseconds(std::size_t from, std::size_t to) override {
+    float time = 0.0F;
+    const auto read =
+        checked("cudaEventElapsedTime", {}, cudaEventElapsedTime(&time, events_[from].get(), events_[to].get()));
+    if (!read) return fail(read.error());
+    return static_cast<double>(time);
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::vector<Event> events_;
 };
 
 class CudaDeviceApi final : public DeviceApi {
@@ -92,6 +140,29 @@ class CudaDeviceApi final : public DeviceApi {
   }
   Expected<void> finish(const Subject& subject) override {
     return checked("cudaStreamSynchronize", subject, cudaStreamSynchronize(stream_));
+  }
+
+  Expected<std::unique_ptr<DeviceMarks>> make_marks(std::size_t count) override {
+    auto marks = std::make_unique<Marks>(stream_, count);
+    if (auto made = checked("cudaEventCreate", {}, marks->create()); !made) return fail(made.error());
+    return std::unique_ptr<DeviceMarks>(std::move(marks));
+  }
+
+  Expected<void> begin_recording(const Subject& subject) override {
+    return checked("cudaStreamBeginCapture", subject,
+                   cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  }
+  Expected<std::unique_ptr<DeviceGraph>> end_recording(const Subject& subject) override {
+    cudaGraph_t recorded = nullptr;
+    auto ended = checked("cudaStreamEndCapture", subject, cudaStreamEndCapture(stream_, &recorded));
+    if (!ended || recorded == nullptr) {
+      return fail(ended ? "cudaStreamEndCapture: the capture was broken off" : ended.error());
+    }
+    auto graph = std::make_unique<Graph>(stream_);
+    auto made = checked("cudaGraphInstantiate", subject, graph->instantiate(recorded));
+    cudaGraphDestroy(recorded);
+    if (!made) return fail(made.error());
+    return std::unique_ptr<DeviceGraph>(std::move(graph));
   }
 
   Expected<void> mark_begin() override { return mark(begin_); }

@@ -119,6 +119,17 @@ Expected<DeviceCopy> Transfer::upload(const TensorView& view, std::string_view n
   return copy;
 }
 
+Expected<DeviceBuffer> Transfer::send_bytes(std::span<const std::byte> bytes, const Subject& subject) {
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  Expected<DeviceBuffer> buffer = pool_.get(size, subject);
+  if (!buffer || size == 0) return buffer;
+  staged_.push_back(HostBuffer::unset(bytes.size()));
+  std::memcpy(staged_.back().data(), bytes.data(), bytes.size());
+  const auto queued = device_.copy_in(buffer->data(), staged_.back().data(), size, subject);
+  if (!queued) return fail(queued.error());
+  return buffer;
+}
+
 Expected<DeviceCopy> Transfer::make(const TensorView& view, DType dtype, std::string_view name) {
   const TensorView packed = packed_view(view, dtype, nullptr);
   Expected<DeviceBuffer> buffer = pool_.get(packed.bytes(), [&] { return subject_text(name, view); });

@@ -5,6 +5,8 @@
 #include "core/tensor/host_buffer.h"
 #include "core/tensor/tensor_view.h"
 
+#include <cstddef>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +27,11 @@ class Transfer {
   /// elements, that memory goes as it lies and the strides stay; else, and where rows would not start at multiples of
   /// 16 bytes or the leading dims of rank 5 do not fold, a packed copy goes. An expanded dim stays expanded.
   [[nodiscard]] Expected<DeviceCopy> upload(const TensorView& view, std::string_view name);
+  /// Device memory with a copy of `values`, which may be gone at once.
+  template <class T>
+  [[nodiscard]] Expected<DeviceBuffer> send(std::span<const T> values, const Subject& subject) {
+    return send_bytes(std::as_bytes(values), subject);
+  }
   /// Packed device memory with the shape of `view` and dtype `dtype`, not set.
   [[nodiscard]] Expected<DeviceCopy> make(const TensorView& view, DType dtype, std::string_view name);
   /// Queues a copy of packed device memory into `view`, of the same dtype; complete after finish().
@@ -33,6 +40,7 @@ class Transfer {
   [[nodiscard]] Expected<void> finish(std::string_view name);
 
  private:
+  [[nodiscard]] Expected<DeviceBuffer> send_bytes(std::span<const std::byte> bytes, const Subject& subject);
   struct Scatter {
     HostBuffer packed;
     TensorView to;

@@ -29,7 +29,20 @@ Expected<PlacedCall> place(Transfer& transfer, const AttentionCall& call, bool w
   return placed;
 }
 
-Expected<void> note_time(LocalGpu& gpu) {
+Expected<void> compute_on(LocalGpu& gpu, const DeviceCompute& compute, const AttentionCall& call,
+                          const BlockSelection* selection) {
+  if (auto current = gpu.api->make_current(); !current) return current;
+  Transfer transfer(*gpu.api, gpu.pool);
+  const auto placed = place(transfer, call, compute.reads_mask());
+  if (!placed) return fail(placed.error());
+  const auto prepared = compute.prepare(gpu, transfer, call, *placed, selection, {});
+  if (!prepared) return fail(prepared.error());
+  if (auto begun = gpu.api->mark_begin(); !begun) return begun;
+  if (auto launched = (*prepared)->launch(); !launched) return launched;
+  if (auto ended = gpu.api->mark_end(); !ended) return ended;
+  if (auto queued = transfer.download(placed->output, call.output, "output"); !queued) return queued;
+  if (auto finished = transfer.finish(compute.name()); !finished) return finished;
+  (*prepared)->complete(call);
   const auto time = gpu.api->milliseconds();
   if (!time) return fail(time.error());
   gpu.milliseconds = *time;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cuda/serve/device_kernel.h"
 
+#include "core/sparse/selector.h"
+
+#include <algorithm>
 #include <new>
 #include <set>
 
@@ -31,15 +34,43 @@ const DeviceCompute* DeviceKernel::compute_for(const AttentionCall& call, const 
   return nullptr;
 }
 
+bool DeviceKernel::chooses_tiles(const AttentionCall& call, const BlockSelection& selection) const {
+  const DeviceCompute* compute = call.output.elements() == 0 ? nullptr : compute_for(call, &selection);
+  return compute != nullptr && compute->chooses_tiles(call, selection);
+}
+
+Expected<const DeviceCompute*> DeviceKernel::compute_of(const AttentionCall& call,
+                                                        const BlockSelection* selection) const {
+  if (call.output.elements() == 0) return fail("a call is empty");
+  if (const DeviceCompute* compute = compute_for(call, selection)) return compute;
+  const KernelForecast forecast = DeviceKernel::forecast(call, selection);
+  const auto refusal =
+      std::ranges::find_if(forecast.choices, [](const Verdict& choice) { return !choice.reason.empty(); });
+  return fail("the host computes a call" + (refusal == forecast.choices.end()
+                                                ? std::string()
+                                                : ": " + std::string(refusal->check) + " " + refusal->reason));
+}
+
+KernelResult DeviceKernel::run_on_host(const AttentionCall& call, const BlockSelection* selection) const {
+  if (selection == nullptr || selection->has_tiles() || !call.has_data()) return host_->run(call, selection);
+  BlockSelection chosen = *selection;  // the GPU was to choose
+  if (auto tiles = choose_planned_tiles(call, {}, chosen); !tiles) {
+    KernelResult result = host_->route(call, selection);
+    result.failure = kept_sentence(tiles.error());
+    return result;
+  }
+  return host_->run(call, &chosen);
+}
+
 KernelResult DeviceKernel::run(const AttentionCall& call, const BlockSelection* selection) const {
   KernelResult result = host_->route(call, selection);
   if (!result.failure.empty()) return result;
   const DeviceCompute* compute = call.output.elements() == 0 ? nullptr : compute_for(call, selection);
-  if (compute == nullptr) return host_->run(call, selection);
+  if (compute == nullptr) return run_on_host(call, selection);
   std::string error;
   try {
     const std::lock_guard lock(gpu_->mutex);
-    const auto done = compute->run(*gpu_, call, selection);
+    const auto done = compute_on(*gpu_, *compute, call, selection);
     if (done) return result;
     error = done.error();
   } catch (const std::bad_alloc&) {
@@ -50,7 +81,7 @@ KernelResult DeviceKernel::run(const AttentionCall& call, const BlockSelection* 
     result.failure = sentence;
     return result;
   }
-  result = host_->run(call, selection);
+  result = run_on_host(call, selection);
   result.fell_back = sentence;
   return result;
 }

@@ -31,8 +31,16 @@ class DeviceKernel final : public attn::AttentionKernel {
   }
   /// The host kernel's forecast, with what each way to compute it on the GPU says.
   [[nodiscard]] KernelForecast forecast(const AttentionCall& call, const BlockSelection* selection) const override;
+  [[nodiscard]] bool chooses_tiles(const AttentionCall& call, const BlockSelection& selection) const override;
+  [[nodiscard]] const StepRecorder* recorder() const noexcept override { return gpu_->recorder.get(); }
+
+  [[nodiscard]] const std::shared_ptr<LocalGpu>& gpu() const noexcept { return gpu_; }
+  /// What computes a call on the GPU. Error: that the host does, and why.
+  [[nodiscard]] Expected<const DeviceCompute*> compute_of(const AttentionCall& call,
+                                                          const BlockSelection* selection) const;
 
  private:
+  [[nodiscard]] KernelResult run_on_host(const AttentionCall& call, const BlockSelection* selection) const;
   [[nodiscard]] const DeviceCompute* compute_for(const AttentionCall& call, const BlockSelection* selection) const;
 
   std::shared_ptr<const attn::AttentionKernel> host_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cuda/serve/local_gpu.h"
 
+#include "backends/cuda/serve/gpu_step.h"
+
 #include <map>
 
 namespace attn::cuda {
@@ -22,6 +24,12 @@ Expected<std::shared_ptr<LocalGpu>> open(int index) {
 }
 
 }  // namespace
+
+LocalGpu::LocalGpu(CudaDevice which, std::unique_ptr<DeviceApi> opened, std::int64_t pool_bound)
+    : info(std::move(which)),
+      api(std::move(opened)),
+      pool(*api, pool_bound),
+      recorder(std::make_unique<GpuStepRecorder>()) {}
 
 Expected<std::shared_ptr<LocalGpu>> local_gpu(int index) {
   static std::mutex mutex;

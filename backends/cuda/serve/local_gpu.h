@@ -3,6 +3,8 @@
 
 #include "backends/cuda/runtime/device_pool.h"
 #include "backends/cuda/runtime/discovery.h"
+#include "backends/cuda/serve/tile_marks_cache.h"
+#include "core/registry/recorded_step.h"
 
 #include <memory>
 #include <mutex>
@@ -12,12 +14,13 @@ namespace attn::cuda {
 /// A GPU of this machine in use: its stream, its memory, and the lock that its users take. Lives as long as a kernel
 /// that was prepared for it.
 struct LocalGpu {
-  LocalGpu(CudaDevice which, std::unique_ptr<DeviceApi> opened, std::int64_t pool_bound)
-      : info(std::move(which)), api(std::move(opened)), pool(*api, pool_bound) {}
+  LocalGpu(CudaDevice which, std::unique_ptr<DeviceApi> opened, std::int64_t pool_bound);
 
   CudaDevice info;
   std::unique_ptr<DeviceApi> api;
   DevicePool pool;
+  TileMarksCache marks;
+  std::unique_ptr<const StepRecorder> recorder;  ///< of the kernels that were prepared for this GPU
   std::mutex mutex;
   double milliseconds = 0.0;  ///< of the last call's kernels on the device, without the transfers
 };
