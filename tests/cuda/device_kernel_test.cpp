@@ -83,7 +83,7 @@ class DeviceKernelTest : public QObject {
       QVERIFY2(far.relative_l1 <= allowed, (made.name + " " + std::to_string(far.relative_l1)).c_str());
     }
     qInfo("%d of %d cases went over the device", on_device, static_cast<int>(cases_.size()));
-    QVERIFY(on_device >= 60);  // the others are empty, wider than 128, or select other tiles
+    QVERIFY(on_device >= 60);  // the others are empty or select other tiles
   }
 
   void a_failure_on_the_device_is_handed_to_the_next_in_the_chain_data() {
@@ -150,11 +150,11 @@ class DeviceKernelTest : public QObject {
     HostGpu host;
     const DeviceKernel kernel(host_kernel(), host.gpu, exact_by(host_launches()), OnFailure::decline);
     AttentionCall wide;
-    wide.query = wide.key = wide.value = TensorView::contiguous({1, 2, 64, 160}, DType::bfloat16);
+    wide.query = wide.key = wide.value = TensorView::contiguous({1, 2, 64, 520}, DType::bfloat16);
     const KernelForecast forecast = kernel.forecast(wide, nullptr);
     QCOMPARE(forecast.choices.size(), std::size_t{1});
     QVERIFY(!forecast.choices[0].ok);
-    QCOMPARE(q(forecast.choices[0].reason), QString("takes a head_dim of at most 128"));
+    QCOMPARE(q(forecast.choices[0].reason), QString("takes a head_dim of at most 512"));
     QCOMPARE(q(forecast.warnings.back()),
              QString("computed by the host: no kernel on a GPU of host memory takes this call"));
     AttentionCall fits = wide;

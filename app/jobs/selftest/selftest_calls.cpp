@@ -100,6 +100,8 @@ std::vector<SelftestCall> selftest_checks() {
     };
     add({.name = "plain"});
     add({.name = "head_dim 128", .head_dim = 128});
+    add({.name = "head_dim 160", .head_dim = 160});
+    add({.name = "head_dim 512, causal", .heads = 1, .kv_heads = 1, .head_dim = 512, .is_causal = true});
     add({.name = "head_dim 40, odd lengths", .query_tokens = 97, .key_tokens = 77, .head_dim = 40});
     add({.name = "causal", .is_causal = true});
     add({.name = "causal, fewer keys", .query_tokens = 150, .key_tokens = 70, .is_causal = true});
@@ -134,6 +136,7 @@ std::vector<SelftestCall> selftest_shapes() {
           shape("sd15", 2, 8, 4096, 4096, 40),
           shape("sdxl", 2, 10, 4096, 4096, 64),
           shape("video", 1, 12, 8192, 8192, 128),
+          shape("vae", 1, 1, 9216, 9216, 512),
           shape("cross", 2, 8, 4096, 77, 40),
           shape("causal", 1, 16, 4096, 4096, 128, true),
           shape("16k", 1, 4, 16384, 16384, 128),

@@ -15,10 +15,15 @@ namespace attn::cuda {
 
 /// Four warps of 32 query rows, or eight of 16, walk over key tiles of 64, two of which are in shared
 /// memory. While a tile's scores and values are multiplied, the next one is copied.
-template <int kChannels, class ScoreNumbers, class ValueNumbers, bool kMasked>
+///
+/// kWide: rows of more channels than a tile. Scores are summed over parts of kScoreBytes, whose queries and keys take
+/// turns in shared memory, and a block computes kChannels of the output: scores are computed once for each such part.
+template <int kChannels, class ScoreNumbers, class ValueNumbers, bool kMasked, bool kWide = false>
 struct AttentionKernel {
   using Params = AttentionParams;
-  static constexpr const char* kName = std::is_same_v<ScoreNumbers, Int8Numbers> ? "int8 attention" : "exact attention";
+  static constexpr const char* kName = kWide                                       ? "wide exact attention"
+                                       : std::is_same_v<ScoreNumbers, Int8Numbers> ? "int8 attention"
+                                                                                   : "exact attention";
   static constexpr bool kInt8 = std::is_same_v<ScoreNumbers, Int8Numbers>;
   /// Of 16 rows, a warp's. Two read keys and values from shared memory half as often; one leaves registers for the
   /// addresses of a mask, and for 16-bit queries of 128 channels.
@@ -28,15 +33,16 @@ struct AttentionKernel {
   static constexpr int kThreads = kQueryTile / kWarpRows * kLanes;
   static constexpr int kKeyColumns = kKeyTile / 8;  ///< products of 8 columns that make a tile's scores
   static constexpr int kOutColumns = kChannels / 8;
-  static constexpr int kScoreBytes = kInt8 ? kChannels : 2 * kChannels;  ///< of a query or key row
+  static constexpr int kScoreBytes = kInt8 || kWide ? kChannels : 2 * kChannels;  ///< of a query or key row
   static constexpr int kValueBytes = 2 * kChannels;
+  static constexpr std::uint32_t kQueryStage = kQueryTile * kScoreBytes;
   static constexpr std::uint32_t kKeyStage = kKeyTile * kScoreBytes;
   static constexpr std::uint32_t kValueStage = kKeyTile * kValueBytes;
   static constexpr std::uint32_t kFactorStage = kKeyTile * 4;
   static constexpr std::uint32_t kQueryAt = 0;
-  static constexpr std::uint32_t kKeyAt = kQueryAt + kQueryTile * kScoreBytes;
+  static constexpr std::uint32_t kKeyAt = kQueryAt + (kWide ? 2 : 1) * kQueryStage;
   static constexpr std::uint32_t kValueAt = kKeyAt + 2 * kKeyStage;
-  static constexpr std::uint32_t kFactorAt = kValueAt + 2 * kValueStage;
+  static constexpr std::uint32_t kFactorAt = kValueAt + (kWide ? 1 : 2) * kValueStage;
   static constexpr std::uint32_t kRowFactorAt = kFactorAt + (kInt8 ? 2 * kFactorStage : 0);
   static constexpr std::uint32_t kSharedBytes = kRowFactorAt + (kInt8 ? kQueryTile * 4 : 0);
   static std::size_t shared_bytes(const Params&) { return kSharedBytes; }
@@ -74,7 +80,11 @@ struct AttentionKernel {
   template <class Block>
   static ATTN_KERNEL void run(Block& block, const Params& p) {
     Walk<Block> walk(block, p);
-    walk.run();
+    if constexpr (kWide) {
+      walk.run_wide();
+    } else {
+      walk.run();
+    }
   }
 
  private:
@@ -88,6 +98,8 @@ struct AttentionKernel {
         : block_(block), p_(p), output_(block), rows_(block), scores_(block), probabilities_(block) {
       kv_head_ = block.y() / (p.shape.heads / p.shape.kv_heads);
       first_row_ = block.x() * kQueryTile;
+      batch_ = kWide ? block.z() / p.value_chunks : block.z();
+      first_column_ = kWide ? block.z() % p.value_chunks * kChannels : 0;
       count_tiles();
     }
 
@@ -119,6 +131,42 @@ struct AttentionKernel {
       finish();
     }
 
+    ATTN_KERNEL void run_wide() {
+      const int chunks = p_.score_chunks;
+      int tile = tile_at(0);
+      if (tiles_ > 0) copy_chunk(0, tile, 0);
+      block_.commit();
+      start_rows();
+      PerThread<Sums> sums(block_);
+      int stage = 0;
+      for (int i = 0; i < tiles_; ++i) {
+        const int next = tile_at(i + 1);
+        start_sums(sums);
+        for (int chunk = 0; chunk < chunks; ++chunk) {
+          block_.template wait<0>();
+          block_.sync();  // this part is there, and nobody reads the other stage or the last tile's values any more
+          if (chunk + 1 < chunks) {
+            copy_chunk(1 - stage, tile, chunk + 1);
+          } else if (i + 1 < tiles_) {
+            copy_chunk(1 - stage, next, 0);
+          }
+          if (chunk == 0) copy_values(0, tile);
+          block_.commit();
+          add_products(kQueryAt + static_cast<std::uint32_t>(stage) * kQueryStage, stage, sums);
+          stage = 1 - stage;
+        }
+        block_.each([&](int thread) { take_scores(thread, stage, tile, sums(thread)); });
+        soften();
+        if (chunks == 1) {  // else the values came with a part of the scores
+          block_.template wait<0>();
+          block_.sync();
+        }
+        multiply_values(0);
+        tile = next;
+      }
+      finish();
+    }
+
    private:
     // --- which tiles ------------------------------------------------------------------------------------------------
 
@@ -129,7 +177,7 @@ struct AttentionKernel {
         tiles_ = reached < tiles_ ? reached : tiles_;
       }
       if (p_.selection.tiles == nullptr) return;
-      const std::int64_t list = static_cast<std::int64_t>(block_.z()) * p_.selection.batch_step +
+      const std::int64_t list = static_cast<std::int64_t>(batch_) * p_.selection.batch_step +
                                 static_cast<std::int64_t>(block_.y()) * p_.selection.head_step + block_.x();
       list_ = p_.selection.tiles + list * p_.selection.key_tiles;
       tiles_ = p_.selection.counts[list];
@@ -164,10 +212,9 @@ struct AttentionKernel {
       });
     }
     ATTN_KERNEL void copy_query() {
-      const unsigned char* from = p_.query.data + block_.z() * p_.query.batch_step + block_.y() * p_.query.head_step;
-      copy_rows<kQueryTile, kScoreBytes>(kQueryAt, from, p_.query, first_row_, p_.shape.query_tokens);
+      copy_rows<kQueryTile, kScoreBytes>(kQueryAt, query_head(), p_.query, first_row_, p_.shape.query_tokens);
       if constexpr (kInt8) {
-        const std::int64_t head = static_cast<std::int64_t>(block_.z()) * p_.shape.heads + block_.y();
+        const std::int64_t head = static_cast<std::int64_t>(batch_) * p_.shape.heads + block_.y();
         copy_floats<kQueryTile>(kRowFactorAt, p_.query_factors + head * p_.padded_queries + first_row_);
       }
     }
@@ -178,21 +225,40 @@ struct AttentionKernel {
           block_.copy16(thread, at + static_cast<std::uint32_t>(thread * 16), from + thread * 4, 16);
       });
     }
+    [[nodiscard]] ATTN_KERNEL const unsigned char* query_head() const {
+      return p_.query.data + batch_ * p_.query.batch_step + block_.y() * p_.query.head_step;
+    }
     [[nodiscard]] ATTN_KERNEL const unsigned char* head_of(const CopyRows& rows) const {
-      return rows.data + block_.z() * rows.batch_step + kv_head_ * rows.head_step;
+      return rows.data + batch_ * rows.batch_step + kv_head_ * rows.head_step;
+    }
+    /// Rows without their first `bytes`.
+    [[nodiscard]] static ATTN_HD CopyRows behind(CopyRows rows, int bytes) {
+      rows.row_bytes -= bytes;
+      return rows;
+    }
+    /// A part of the queries and of a tile's keys.
+    ATTN_KERNEL void copy_chunk(int stage, int tile, int chunk) {
+      const int bytes = chunk * kScoreBytes;
+      copy_rows<kQueryTile, kScoreBytes>(kQueryAt + static_cast<std::uint32_t>(stage) * kQueryStage,
+                                         query_head() + bytes, behind(p_.query, bytes), first_row_,
+                                         p_.shape.query_tokens);
+      copy_rows<kKeyTile, kScoreBytes>(kKeyAt + static_cast<std::uint32_t>(stage) * kKeyStage, head_of(p_.key) + bytes,
+                                       behind(p_.key, bytes), tile * kKeyTile, p_.shape.key_tokens);
     }
     ATTN_KERNEL void copy_keys(int stage, int tile) {
       const std::uint32_t at = kKeyAt + static_cast<std::uint32_t>(stage) * kKeyStage;
       copy_rows<kKeyTile, kScoreBytes>(at, head_of(p_.key), p_.key, tile * kKeyTile, p_.shape.key_tokens);
       if constexpr (kInt8) {
-        const std::int64_t head = static_cast<std::int64_t>(block_.z()) * p_.shape.kv_heads + kv_head_;
+        const std::int64_t head = static_cast<std::int64_t>(batch_) * p_.shape.kv_heads + kv_head_;
         copy_floats<kKeyTile>(kFactorAt + static_cast<std::uint32_t>(stage) * kFactorStage,
                               p_.key_factors + head * p_.padded_keys + tile * kKeyTile);
       }
     }
     ATTN_KERNEL void copy_values(int stage, int tile) {
       const std::uint32_t at = kValueAt + static_cast<std::uint32_t>(stage) * kValueStage;
-      copy_rows<kKeyTile, kValueBytes>(at, head_of(p_.value), p_.value, tile * kKeyTile, p_.shape.key_tokens);
+      const int bytes = 2 * first_column_;
+      copy_rows<kKeyTile, kValueBytes>(at, head_of(p_.value) + bytes, behind(p_.value, bytes), tile * kKeyTile,
+                                       p_.shape.key_tokens);
     }
 
     // --- scores -----------------------------------------------------------------------------------------------------
@@ -235,8 +301,7 @@ struct AttentionKernel {
       return n * 8 + sum_column(thread % kLanes, e);
     }
 
-    ATTN_KERNEL void multiply_keys(int stage, int tile) {
-      PerThread<Sums> sums(block_);
+    ATTN_KERNEL void start_sums(PerThread<Sums>& sums) {
       block_.each([&](int thread) {
         ATTN_UNROLL
         for (int i = 0; i < kRowTiles; ++i) {
@@ -247,12 +312,20 @@ struct AttentionKernel {
           }
         }
       });
+    }
+    ATTN_KERNEL void multiply_keys(int stage, int tile) {
+      PerThread<Sums> sums(block_);
+      start_sums(sums);
+      add_products(kQueryAt, stage, sums);
+      block_.each([&](int thread) { take_scores(thread, stage, tile, sums(thread)); });
+    }
+    ATTN_KERNEL void add_products(std::uint32_t queries, int stage, PerThread<Sums>& sums) {
       const std::uint32_t keys = kKeyAt + static_cast<std::uint32_t>(stage) * kKeyStage;
       PerThread<Places> places(block_);
       block_.each_anew([&](int thread) {
         const int lane = thread % kLanes;
         const int row = thread / kLanes * kWarpRows + lane % 16;
-        places(thread).query = kQueryAt + chunk_at<kScoreBytes>(row, lane / 16);
+        places(thread).query = queries + chunk_at<kScoreBytes>(row, lane / 16);
         places(thread).key = keys + chunk_at<kScoreBytes>(lane / 16 * 8 + lane % 8, lane / 8 % 2);
       });
       PerThread<QueryOperand> query(block_);
@@ -279,7 +352,6 @@ struct AttentionKernel {
           }
         }
       }
-      block_.each([&](int thread) { take_scores(thread, stage, tile, sums(thread)); });
     }
 
     /// Sums into scores: of base 2 where there is a mask, else still to be multiplied by the row's factor.
@@ -340,7 +412,7 @@ struct AttentionKernel {
     }
 
     ATTN_KERNEL void add_mask(int thread, int tile, Scores& scores) {
-      const std::int64_t head = block_.z() * p_.mask.stride[0] + block_.y() * p_.mask.stride[1];
+      const std::int64_t head = batch_ * p_.mask.stride[0] + block_.y() * p_.mask.stride[1];
       change(scores, [&](float score, int i, int n, int e) {
         const float scaled = score * row_factor(thread, i, e / 2);
         const int row = row_of(thread, i, e / 2);
@@ -466,11 +538,11 @@ struct AttentionKernel {
       const int row = row_of(thread, i, half);
       const float total = rows_(thread).total[i][half];
       const float by = normaliser(total);
-      const std::int64_t start = block_.z() * p_.output.stride[0] + block_.y() * p_.output.stride[1] +
+      const std::int64_t start = batch_ * p_.output.stride[0] + block_.y() * p_.output.stride[1] +
                                  static_cast<std::int64_t>(row) * p_.output.stride[2];
       ATTN_UNROLL
       for (int n = 0; n < kOutColumns; ++n) {
-        const int column = column_of(thread, n, 0);
+        const int column = first_column_ + column_of(thread, n, 0);
         const float low = output_(thread).of[i][n][2 * half] * by;
         const float high = output_(thread).of[i][n][2 * half + 1] * by;
         if (p_.pairs && column + 1 < p_.shape.value_dim) {
@@ -481,8 +553,8 @@ struct AttentionKernel {
           store_column(start, column + 1, high);
         }
       }
-      if (p_.log_sum_exp == nullptr || in_quad(thread % kLanes) != 0) return;
-      const std::int64_t head = static_cast<std::int64_t>(block_.z()) * p_.shape.heads + block_.y();
+      if (p_.log_sum_exp == nullptr || first_column_ != 0 || in_quad(thread % kLanes) != 0) return;
+      const std::int64_t head = static_cast<std::int64_t>(batch_) * p_.shape.heads + block_.y();
       float sum = log_sum_exp(rows_(thread).maximum[i][half], total);
       if (kInt8 && p_.mean_products != nullptr) {
         sum += p_.mean_products[head * p_.padded_queries + row] * (p_.scale * kLn2);
@@ -500,9 +572,11 @@ struct AttentionKernel {
     PerThread<RowState> rows_;
     PerThread<Scores> scores_;
     PerThread<Probabilities> probabilities_;
+    int batch_ = 0;
     int kv_head_ = 0;
     const int* list_ = nullptr;
     int first_row_ = 0;
+    int first_column_ = 0;  ///< of the output
     int tiles_ = 0;
   };
 };

@@ -14,7 +14,8 @@ struct CopyRows {
   int row_bytes = 0;  ///< of a row; what a tile's row has beyond them is zero
 };
 
-/// One attention launch: operands prepared, block (query tile, head, batch).
+/// One attention launch: operands prepared, block (query tile, head, batch), of wide rows (query tile, head, batch and
+/// part of the output channels).
 struct AttentionParams {
   CallShape shape;
   CopyRows query;
@@ -32,6 +33,8 @@ struct AttentionParams {
   float* log_sum_exp = nullptr;
   bool is_causal = false;
   TileLists selection;
+  int score_chunks = 1;  ///< wide rows: parts of 64 channels that the scores are summed over
+  int value_chunks = 1;  ///< wide rows: parts of 128 output channels, each of them a block's
 };
 
 }  // namespace attn::cuda

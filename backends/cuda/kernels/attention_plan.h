@@ -31,6 +31,12 @@ class WorkspaceParts {
 
 [[nodiscard]] inline int tiles_of(int tokens, int tile) noexcept { return (tokens + tile - 1) / tile; }
 
+/// Channels of the widest rows, which the exact kernel takes in parts of kWidePart.
+inline constexpr int kMostChannels = 512;
+inline constexpr int kWidePart = 128;
+
+[[nodiscard]] inline int wide_parts(int channels) noexcept { return tiles_of(channels, kWidePart); }
+
 /// Channels that a kernel's tiles have: 64 or 128; 0 where none has that many.
 [[nodiscard]] inline int tile_channels(int channels) noexcept {
   return channels <= 64 ? 64 : channels <= 128 ? 128 : 0;
@@ -109,13 +115,17 @@ struct ExactWorkspace {
   ExactWorkspace(const AttentionTask& task, WorkspaceParts& parts) {
     const CallShape& s = task.shape;
     channels = tile_channels(s.value_dim > s.head_dim ? s.value_dim : s.head_dim);
+    score_channels = channels == 0 ? wide_parts(s.head_dim) * kWidePart : channels;
+    value_channels = channels == 0 ? wide_parts(s.value_dim) * kWidePart : channels;
     const DType dtype = task.query.dtype;
-    query = packed_rows(task.query, dtype, s.batch, s.heads, s.query_tokens, s.head_dim, channels, parts);
-    key = packed_rows(task.key, dtype, s.batch, s.kv_heads, s.key_tokens, s.head_dim, channels, parts);
-    value = packed_rows(task.value, dtype, s.batch, s.kv_heads, s.key_tokens, s.value_dim, channels, parts);
+    query = packed_rows(task.query, dtype, s.batch, s.heads, s.query_tokens, s.head_dim, score_channels, parts);
+    key = packed_rows(task.key, dtype, s.batch, s.kv_heads, s.key_tokens, s.head_dim, score_channels, parts);
+    value = packed_rows(task.value, dtype, s.batch, s.kv_heads, s.key_tokens, s.value_dim, value_channels, parts);
   }
 
-  int channels = 0;
+  int channels = 0;  ///< of a tile; 0: the rows are wide and are taken in parts
+  int score_channels = 0;
+  int value_channels = 0;
   PackedRows query;
   PackedRows key;
   PackedRows value;
@@ -138,6 +148,7 @@ class AttentionLaunches {
     if (nothing_to_do()) return {};
     WorkspaceParts parts(workspace);
     const ExactWorkspace w(t_, parts);
+    if (w.channels == 0) return wide(w);
     return w.channels == 64 ? exact<64>(w) : exact<128>(w);
   }
 
@@ -210,6 +221,28 @@ class AttentionLaunches {
     return status_;
   }
 
+  [[nodiscard]] LaunchStatus wide(const ExactWorkspace& w) {
+    const DType dtype = t_.query.dtype;
+    pack_wide(w.query, t_.query, s_.heads, s_.query_tokens, s_.head_dim, w.score_channels);
+    pack_wide(w.key, t_.key, s_.kv_heads, s_.key_tokens, s_.head_dim, w.score_channels);
+    pack_wide(w.value, t_.value, s_.kv_heads, s_.key_tokens, s_.value_dim, w.value_channels);
+    AttentionParams p = attention_params();
+    p.query = w.query.rows;
+    p.key = w.key.rows;
+    p.value = w.value.rows;
+    p.score_chunks = tiles_of(s_.head_dim, kWidePart / 2);
+    p.value_chunks = wide_parts(s_.value_dim);
+    dtype == DType::float16 ? attention<kWidePart, HalfNumbers, HalfNumbers, true>(p)
+                            : attention<kWidePart, BfloatNumbers, BfloatNumbers, true>(p);
+    return status_;
+  }
+  void pack_wide(const PackedRows& packed, const DeviceTensor& tensor, int heads, int tokens, int channels,
+                 int packed_channels) {
+    for (int part = 0; part < packed_channels / kWidePart; ++part) {
+      pack<kWidePart>(packed, tensor, t_.query.dtype, heads, tokens, channels, packed_channels, part * kWidePart);
+    }
+  }
+
   // --- steps --------------------------------------------------------------------------------------------------------
 
   [[nodiscard]] static RowReader reader(const DeviceTensor& tensor, int tokens, int channels) {
@@ -245,10 +278,13 @@ class AttentionLaunches {
                                 : launch<QuantiseKernel<kDim, false>>(params, grid);
   }
 
+  /// kDim channels from `first` on, of rows that have `packed_channels` when they are packed.
   template <int kDim>
-  void pack(const PackedRows& packed, const DeviceTensor& tensor, DType dtype, int heads, int tokens, int channels) {
+  void pack(const PackedRows& packed, const DeviceTensor& tensor, DType dtype, int heads, int tokens, int channels,
+            int packed_channels = kDim, int first = 0) {
     if (!packed.is_copy || tokens == 0) return;
-    const PackParams params{reader(tensor, tokens, channels), heads, dtype, packed.copy};
+    const PackParams params{reader(tensor, tokens, channels), heads,         dtype, packed.copy,
+                            packed_channels / kChunk,         first / kChunk};
     launch<PackKernel<kDim>>(params, {tiles_of(tokens, PackKernel<kDim>::kTokens), heads, s_.batch});
   }
 
@@ -268,11 +304,11 @@ class AttentionLaunches {
     return p;
   }
 
-  template <int kDim, class ScoreNumbers, class ValueNumbers>
+  template <int kDim, class ScoreNumbers, class ValueNumbers, bool kWide = false>
   void attention(const AttentionParams& p) {
-    const GridSize grid{tiles_of(s_.query_tokens, kQueryTile), s_.heads, s_.batch};
-    p.mask.data != nullptr ? launch<AttentionKernel<kDim, ScoreNumbers, ValueNumbers, true>>(p, grid)
-                           : launch<AttentionKernel<kDim, ScoreNumbers, ValueNumbers, false>>(p, grid);
+    const GridSize grid{tiles_of(s_.query_tokens, kQueryTile), s_.heads, s_.batch * p.value_chunks};
+    p.mask.data != nullptr ? launch<AttentionKernel<kDim, ScoreNumbers, ValueNumbers, true, kWide>>(p, grid)
+                           : launch<AttentionKernel<kDim, ScoreNumbers, ValueNumbers, false, kWide>>(p, grid);
   }
 
   Launcher& launcher_;

@@ -16,11 +16,13 @@ std::string_view refuse_shape(const CallShape& s) noexcept {
   return {};
 }
 
-std::string_view refuse_attention(const AttentionTask& task) noexcept {
+std::string_view refuse_attention(const AttentionTask& task, int most_channels) noexcept {
   const CallShape& s = task.shape;
   if (const std::string_view why = refuse_shape(s); !why.empty()) return why;
   if (s.head_dim < 1 || s.value_dim < 1) return "needs a head_dim of 1 or more";
-  if (tile_channels(s.head_dim) == 0 || tile_channels(s.value_dim) == 0) return "takes a head_dim of at most 128";
+  if (s.head_dim > most_channels || s.value_dim > most_channels) {
+    return most_channels == kMostChannels ? "takes a head_dim of at most 512" : "takes a head_dim of at most 128";
+  }
   if (!is_float(task.output.dtype)) return "writes float32, float16 or bfloat16";
   const TileLists& lists = task.selection;
   if (lists.tiles != nullptr && (lists.query_tiles != tiles_of(s.query_tokens, kQueryTile) ||
@@ -33,7 +35,7 @@ std::string_view refuse_attention(const AttentionTask& task) noexcept {
 }  // namespace
 
 std::string_view refuse_int8_attention(const AttentionTask& task, const Int8Options& options) noexcept {
-  if (const std::string_view why = refuse_attention(task); !why.empty()) return why;
+  if (const std::string_view why = refuse_attention(task, kWidePart); !why.empty()) return why;
   if (!is_float(task.query.dtype) || !is_float(task.key.dtype) || !is_float(task.value.dtype)) {
     return "takes float32, float16 and bfloat16";
   }
@@ -49,7 +51,8 @@ std::string_view refuse_int8_attention(const AttentionTask& task, const Int8Opti
 }
 
 std::string_view refuse_exact_attention(const AttentionTask& task) noexcept {
-  if (const std::string_view why = refuse_attention(task); !why.empty()) return why;
+  if (const std::string_view why = refuse_attention(task, kMostChannels); !why.empty()) return why;
+  if (task.shape.batch > kMostGridRows / wide_parts(kMostChannels)) return "takes at most 16383 batch items";
   const bool one = task.key.dtype == task.query.dtype && task.value.dtype == task.query.dtype;
   return one && is_half(task.query.dtype) ? std::string_view()
                                           : "takes query, key and value all in float16 or all in bfloat16";

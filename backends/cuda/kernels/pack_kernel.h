@@ -10,10 +10,12 @@ struct PackParams {
   RowReader from;
   int heads = 0;
   DType dtype = DType::float16;
-  void* rows = nullptr;  ///< (batch, heads, tokens, kDim), zeros behind the last channel
+  void* rows = nullptr;  ///< (batch, heads, tokens, channels), zeros behind the tensor's last channel
+  int row_chunks = 0;    ///< of 8 channels, in a packed row
+  int first_chunk = 0;   ///< of those that this launch packs
 };
 
-/// Block (32 tokens, head, batch).
+/// Block (32 tokens, head, batch): kDim channels of a row.
 template <int kDim>
 struct PackKernel {
   using Params = PackParams;
@@ -30,12 +32,13 @@ struct PackKernel {
       const int token = block.x() * kTokens + thread / kPerRow;
       if (token >= p.from.tokens) return;
       float values[kChunk];
-      p.from.read(block.z(), block.y(), token, thread % kPerRow, values);
+      const int chunk = p.first_chunk + thread % kPerRow;
+      p.from.read(block.z(), block.y(), token, chunk, values);
       Words words;
       ATTN_UNROLL
       for (int i = 0; i < 4; ++i) words.w[i] = pack_pair(p.dtype, values[2 * i], values[2 * i + 1]);
       const std::int64_t head = static_cast<std::int64_t>(block.z()) * p.heads + block.y();
-      static_cast<Words*>(p.rows)[(head * p.from.tokens + token) * kPerRow + thread % kPerRow] = words;
+      static_cast<Words*>(p.rows)[(head * p.from.tokens + token) * p.row_chunks + chunk] = words;
     });
   }
 };
