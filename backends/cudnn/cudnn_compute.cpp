@@ -38,8 +38,11 @@ class OwnedHandle {
   OwnedHandle(const OwnedHandle&) = delete;
   OwnedHandle& operator=(const OwnedHandle&) = delete;
   ~OwnedHandle() {
-    if (handle_ != nullptr) library_->destroy_handle(handle_);
+    if (handle_ == nullptr) return;
+    if (make_current_) (void)make_current_();
+    library_->destroy_handle(handle_);
   }
+  void set_make_current(MakeCurrent make_current) { make_current_ = std::move(make_current); }
 
   Expected<Handle> get(const std::shared_ptr<const Library>& library, void* stream) {
     if (handle_ == nullptr) {
@@ -57,6 +60,7 @@ class OwnedHandle {
 
  private:
   std::shared_ptr<const Library> library_;
+  MakeCurrent make_current_;
   Handle handle_ = nullptr;
 };
 
@@ -110,8 +114,13 @@ class Prepared final : public cuda::PreparedCall {
 
 class CudnnCompute final : public cuda::DeviceCompute {
  public:
-  CudnnCompute(Expected<std::shared_ptr<const Library>> library, DeviceProperties device)
-      : library_(std::move(library)), device_(std::move(device)), answers_(kKeptAnswers) {}
+  CudnnCompute(Expected<std::shared_ptr<const Library>> library, DeviceProperties device, MakeCurrent make_current)
+      : library_(std::move(library)),
+        device_(std::move(device)),
+        make_current_(std::move(make_current)),
+        answers_(kKeptAnswers, [](const Answer& answer) { return answer.has_value() || !answer.error().passing; }) {
+    handle_.set_make_current(make_current_);
+  }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "cuDNN"; }
 
@@ -120,7 +129,18 @@ class CudnnCompute final : public cuda::DeviceCompute {
     const auto problem = problem_of(call, selection);
     if (!problem) return problem.error();
     const Answer answer = answer_for(*problem);
-    return answer ? std::string() : answer.error();
+    return answer ? std::string() : answer.error().reason;
+  }
+
+  [[nodiscard]] std::optional<std::string> known_refusal(const AttentionCall& call,
+                                                         const BlockSelection* selection) const override {
+    if (!library_) return library_.error();
+    const auto problem = problem_of(call, selection);
+    if (!problem) return problem.error();
+    if (const auto taken = takes(**library_, *problem); !taken) return taken.error();
+    const std::optional<Answer> answer = answers_.known(*problem);
+    if (!answer) return std::nullopt;
+    return *answer ? std::string() : answer->error().reason;
   }
 
   [[nodiscard]] bool reads_mask() const noexcept override { return false; }
@@ -134,7 +154,7 @@ class CudnnCompute final : public cuda::DeviceCompute {
     const auto problem = problem_of(host, selection);
     if (!problem) return fail(problem.error());
     const Answer plan = answer_for(*problem);
-    if (!plan) return fail(plan.error());
+    if (!plan) return fail(plan.error().reason);
     const auto handle = handle_.get(*library_, gpu.api->stream());
     if (!handle) return fail(handle.error());
     auto prepared = std::make_unique<Prepared>(*plan, *handle, placed.call, host.effective_scale());
@@ -148,14 +168,20 @@ class CudnnCompute final : public cuda::DeviceCompute {
   }
 
  private:
-  using Answer = Expected<std::shared_ptr<const SdpaPlan>>;
+  using Answer = SdpaPlan::Built;
 
   [[nodiscard]] Answer answer_for(const SdpaProblem& problem) const {
-    return answers_.get(problem, [&] { return SdpaPlan::build(*library_, problem, device_); });
+    return answers_.get(problem, [&]() -> Answer {
+      if (make_current_) {
+        if (auto current = make_current_(); !current) return tl::unexpected<PlanFailure>({current.error(), true});
+      }
+      return SdpaPlan::build(*library_, problem, device_);
+    });
   }
 
   Expected<std::shared_ptr<const Library>> library_;
   DeviceProperties device_;
+  MakeCurrent make_current_;
   mutable AnswerCache<Answer> answers_;
   mutable OwnedHandle handle_;  ///< used under the GPU's lock
 };
@@ -220,8 +246,8 @@ std::vector<std::uint8_t> mask_bytes(const BlockSelection& selection, std::int64
 }
 
 std::unique_ptr<cuda::DeviceCompute> cudnn_compute(Expected<std::shared_ptr<const Library>> library,
-                                                   DeviceProperties device) {
-  return std::make_unique<CudnnCompute>(std::move(library), std::move(device));
+                                                   DeviceProperties device, MakeCurrent make_current) {
+  return std::make_unique<CudnnCompute>(std::move(library), std::move(device), std::move(make_current));
 }
 
 std::unique_ptr<cuda::DeviceCompute> cudnn_compute(const cuda::CudaDevice& device) {
@@ -229,7 +255,8 @@ std::unique_ptr<cuda::DeviceCompute> cudnn_compute(const cuda::CudaDevice& devic
   properties.local = device.index;
   properties.capability = device.capability;
   properties.name = device.name;
-  return cudnn_compute(this_machines_cudnn(), std::move(properties));
+  return cudnn_compute(this_machines_cudnn(), std::move(properties),
+                       [index = device.index] { return cuda::make_device_current(index); });
 }
 
 }  // namespace attn::cudnn

@@ -4,6 +4,7 @@
 #include "backends/cuda/serve/device_compute.h"
 #include "backends/cudnn/sdpa_plan.h"
 
+#include <functional>
 #include <memory>
 
 namespace attn::cudnn {
@@ -12,9 +13,13 @@ namespace attn::cudnn {
 /// old or broken cuDNN is why every call is refused.
 [[nodiscard]] std::unique_ptr<cuda::DeviceCompute> cudnn_compute(const cuda::CudaDevice& device);
 
+/// Makes a GPU the calling thread's, as plans load their kernels into it.
+using MakeCurrent = std::function<Expected<void>()>;
+
 /// The same with a given library and properties, for a GPU that need not be here: it answers, and computes nothing.
 [[nodiscard]] std::unique_ptr<cuda::DeviceCompute> cudnn_compute(Expected<std::shared_ptr<const Library>> library,
-                                                                 DeviceProperties device);
+                                                                 DeviceProperties device,
+                                                                 MakeCurrent make_current = {});
 
 /// A call as cuDNN sees it, with the strides that the upload leaves it. Error: what is not cuDNN's to refuse, as a
 /// clause.

@@ -4,7 +4,9 @@
 namespace attn::cudnn {
 
 void Maker::check(std::string_view call, int status) {
-  if (status != 0 && error_.empty()) error_ = library_.failure(call, subject_, status);
+  if (status == 0 || failed()) return;
+  status_ = status;
+  error_ = library_.failure(call, subject_, status);
 }
 
 Descriptor Maker::begin(Kind kind, std::string_view subject) {

@@ -59,6 +59,8 @@ class Maker {
 
   [[nodiscard]] const std::string& error() const noexcept { return error_; }
   [[nodiscard]] bool failed() const noexcept { return !error_.empty(); }
+  /// The status behind error(); 0 while nothing failed.
+  [[nodiscard]] int status() const noexcept { return status_; }
   [[nodiscard]] const Library& library() const noexcept { return library_; }
 
  private:
@@ -67,6 +69,7 @@ class Maker {
   const Library& library_;
   std::string subject_;
   std::string error_;
+  int status_ = 0;
 };
 
 }  // namespace attn::cudnn

@@ -22,8 +22,13 @@ Expected<void> check(const Library& library, const SdpaProblem& problem) {
   return {};
 }
 
+/// Whether a status is of the machine's present state and not of the problem: internal errors and failed executions,
+/// memory and driver among them (cudnnStatus_t from 4000 on).
+bool is_passing(int status) noexcept { return status >= 4000; }
+
 struct Proposals {
   std::int64_t proposed = 0;
+  int status = 0;                  ///< of the question
   std::vector<Descriptor> viable;  ///< best first
   std::string reason;
 };
@@ -54,6 +59,7 @@ Proposals ask_heuristics(Maker& maker, const SdpaGraph& graph, const Descriptor&
   if (maker.failed()) return found;
   std::int64_t count = 0;
   const int status = get(found.proposed, &count, raw.data());
+  found.status = status;
   if (status != 0 || count <= 0) {
     found.reason = library.last_reason();
     if (found.reason.empty()) found.reason = "none of its engines takes this graph";
@@ -101,16 +107,22 @@ SdpaPlan::SdpaPlan(std::shared_ptr<const Library> library, SdpaGraph graph, cons
       has_mask_(problem.block_mask),
       is_causal_(problem.is_causal) {}
 
-Expected<std::shared_ptr<const SdpaPlan>> SdpaPlan::build(const std::shared_ptr<const Library>& library,
-                                                          const SdpaProblem& problem, const DeviceProperties& device) {
-  if (const auto taken = check(*library, problem); !taken) return fail("cuDNN " + taken.error());
+Expected<void> takes(const Library& library, const SdpaProblem& problem) { return check(library, problem); }
+
+SdpaPlan::Built SdpaPlan::build(const std::shared_ptr<const Library>& library, const SdpaProblem& problem,
+                                const DeviceProperties& device) {
+  const auto failure = [](std::string reason, bool passing) {
+    return tl::unexpected<PlanFailure>({std::move(reason), passing});
+  };
+  if (const auto taken = check(*library, problem); !taken) return failure("cuDNN " + taken.error(), false);
   Maker maker(*library);
   Descriptor properties = device.describe(maker);
   SdpaGraph graph = build_sdpa_graph(maker, problem);
-  if (maker.failed()) return fail(maker.error());
-  Proposals found = ask_heuristics(maker, graph, properties);
-  if (maker.failed()) return fail(maker.error());
+  Proposals found;
+  if (!maker.failed()) found = ask_heuristics(maker, graph, properties);
+  if (maker.failed()) return failure(maker.error(), is_passing(maker.status()));
   std::string error = "cuDNN does not take this call: " + found.reason;
+  bool passing = is_passing(found.status);
   std::shared_ptr<SdpaPlan> result(new SdpaPlan(library, std::move(graph), problem));
   for (Descriptor& config : found.viable) {
     Maker attempt(*library);
@@ -120,17 +132,18 @@ Expected<std::shared_ptr<const SdpaPlan>> SdpaPlan::build(const std::shared_ptr<
     attempt.finish(plan);
     if (attempt.failed()) {
       error = attempt.error();
+      passing = passing || is_passing(attempt.status());
       continue;
     }
     result->workspace_bytes_ = integer_of(*library, plan, Attribute::plan_workspace);
     result->engine_ = engine_of(attempt, config);
-    if (result->workspace_bytes_ < 0) return fail("cuDNN does not say how much memory its plan needs");
+    if (result->workspace_bytes_ < 0) return failure("cuDNN does not say how much memory its plan needs", false);
     result->device_ = std::move(properties);
     result->config_ = std::move(config);
     result->plan_ = std::move(plan);
     return std::shared_ptr<const SdpaPlan>(std::move(result));
   }
-  return fail(error);
+  return failure(std::move(error), passing);
 }
 
 Expected<void> SdpaPlan::execute(Handle handle, const SdpaMemory& memory, void* workspace) const {

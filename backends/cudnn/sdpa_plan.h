@@ -17,6 +17,10 @@ struct SdpaSupport {
   std::string reason;  ///< why none is viable, in cuDNN's words
 };
 
+/// What is not cuDNN's to refuse: fp32 tensors, which it takes and computes in a shorter format, and block masks that
+/// the version does not have. Asks nobody.
+[[nodiscard]] Expected<void> takes(const Library& library, const SdpaProblem& problem);
+
 /// Asks without building. Needs no GPU; since cuDNN 9.8 some engines want the driver library to be there.
 [[nodiscard]] Expected<SdpaSupport> ask_support(const Library& library, const SdpaProblem& problem,
                                                 const DeviceProperties& device);
@@ -32,13 +36,21 @@ struct SdpaMemory {
   float scale = 1.0F;
 };
 
+/// Why there is no plan.
+struct PlanFailure {
+  std::string reason;    ///< with cuDNN's own words
+  bool passing = false;  ///< memory or the driver failed: another time the same problem may be planned
+};
+
 /// An execution plan. Immutable; may be executed on any stream, by one thread at a time per handle.
 class SdpaPlan {
  public:
-  /// The first configuration of the heuristics that builds. The error has cuDNN's own reason.
-  [[nodiscard]] static Expected<std::shared_ptr<const SdpaPlan>> build(const std::shared_ptr<const Library>& library,
-                                                                       const SdpaProblem& problem,
-                                                                       const DeviceProperties& device);
+  using Built = tl::expected<std::shared_ptr<const SdpaPlan>, PlanFailure>;
+
+  /// The first configuration of the heuristics that builds. Loads its kernels: the GPU must be the thread's current
+  /// one.
+  [[nodiscard]] static Built build(const std::shared_ptr<const Library>& library, const SdpaProblem& problem,
+                                   const DeviceProperties& device);
 
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept { return workspace_bytes_; }
   /// cuDNN's number of the engine that serves.

@@ -20,6 +20,7 @@ struct KernelResult {
   std::string_view variant;      ///< "flash", "memory-efficient", "math", "cuda fp32-accum", "int8", ...
   std::string_view failure;      ///< empty: the output is written. Else why not; the router asks the next entry
   std::string_view fell_back{};  ///< not empty: it was computed another way than it should have been, and why
+  std::int64_t device_ns = 0;    ///< of its kernels on a device, without what moved the tensors there; 0: not there
 };
 
 /// What serving a call takes, without computing it.

@@ -14,6 +14,12 @@ CompiledForward::Recording* CompiledForward::find(const std::vector<Part>& parts
   return known == kept_.end() ? nullptr : &*known;
 }
 
+bool CompiledForward::drop() noexcept {
+  const bool any = std::any_of(kept_.begin(), kept_.end(), [](const Recording& one) { return one.step != nullptr; });
+  kept_.clear();
+  return any;
+}
+
 /// One forward on its way through the router: what serves each call, then all of them at once.
 struct Router::Forward {
   Router& router;
@@ -128,7 +134,7 @@ bool Router::records(std::span<const AttentionCall> calls, CompiledForward& forw
 
 bool Router::compute_as_one(std::span<const AttentionCall> calls, CompiledForward& forward) {
   if (forward.plan_ != plan_) {
-    forward.drop();
+    (void)forward.drop();
     forward.plan_ = plan_;
   }
   forward.refusal_.clear();

@@ -29,8 +29,9 @@ class CompiledForward {
   [[nodiscard]] std::int64_t recordings() const noexcept { return recordings_; }
   /// Why the last forward was not computed as one; empty when it was.
   [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
-  /// Drops what is recorded and its memory on the device.
-  void drop() noexcept { kept_.clear(); }
+  /// Drops what is recorded and its memory on the device, and forgets what could not be. True: there was something on a
+  /// device.
+  bool drop() noexcept;
 
  private:
   friend class Router;

@@ -71,13 +71,14 @@ Route Router::serve(const PlanEntry& entry, const AttentionCall& call, bool bypa
   const bool timed = timing_ && observer_ != nullptr && compute;
   const std::int64_t begin = timed ? now_ns() : 0;
   const KernelResult result = compute ? entry.kernel->run(call, selection) : entry.kernel->route(call, selection);
+  const std::int64_t end = !timed ? 0 : result.device_ns > 0 ? begin + result.device_ns : now_ns();
   if (fell_back.empty()) fell_back = result.fell_back;
   const Route route{entry.name, result.backend, result.variant, selection != nullptr, result.failure, fell_back};
   if (observer_ != nullptr && result.failure.empty()) {
     const std::string_view requested = bypassed ? entry.name : requested_.empty() ? plan_->requested() : requested_;
     observer_->observe({call, requested, entry.name, result.backend, result.variant, selection,
                         context_ == nullptr ? Role::none : context_->role(), context_ == nullptr ? 0 : context_->step(),
-                        compute, begin, timed ? now_ns() : 0, stage_reason, bypassed, fell_back});
+                        compute, begin, end, stage_reason, bypassed, fell_back});
   }
   return route;
 }

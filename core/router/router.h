@@ -26,7 +26,7 @@ struct RouteRecord {
   std::int32_t step;
   bool computed;          ///< false: planned only
   std::int64_t begin_ns;  ///< steady clock; both 0 when timing is off
-  std::int64_t end_ns;
+  std::int64_t end_ns;    ///< on a device: as much later as its kernels took, without moving the tensors there and back
   std::string_view stage_reason{};  ///< a static string: why the sparse stage, which was asked, left the call dense
   bool bypassed = false;            ///< a dispatcher served it directly: the chain was not asked
   std::string_view fell_back{};     ///< why a kernel that had accepted the call, or was to compute it, did not

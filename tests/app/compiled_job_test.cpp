@@ -48,7 +48,7 @@ struct Machine {
     spec.priority = 90;
     spec.capabilities.block_mask = true;
     spec.prepare = [device = gpu.gpu](const PrepareContext&) -> Expected<PreparedBackend> {
-      std::vector<std::unique_ptr<cuda::DeviceCompute>> computes;
+      cuda::DeviceComputes computes;
       computes.push_back(cuda::own_exact_compute(attn::test::host_launches()));
       return PreparedBackend{
           std::make_shared<cuda::DeviceKernel>(std::make_shared<ExactKernel>("own", "exact", true), device,
@@ -157,6 +157,27 @@ class CompiledJobTest : public QObject {
     QCOMPARE(machine.said("Attention: compiled step call by call role=transformer, cudaGraphLaunch of the recorded "
                           "step: unspecified launch failure"),
              1);
+  }
+
+  void what_other_forwards_hold_is_dropped_where_memory_is_short() {
+    std::int64_t needed = 0;
+    Calls plain;
+    {
+      Machine machine;
+      plain = machine.run(false, small_schedule());
+      machine.gpu.gpu->pool.trim(0);
+      machine.gpu.device->peak_bytes = 0;
+      (void)machine.run(true, small_schedule());
+      needed = machine.gpu.device->peak_bytes;
+    }
+    Machine machine;
+    machine.gpu.gpu->pool.trim(0);
+    machine.gpu.device->limit_bytes = needed - 1024;
+    const Calls compiled = machine.run(true, small_schedule());
+    QVERIFY(compiled == plain);
+    QCOMPARE(machine.said("Attention: compiled step call by call role=transformer, cudaMalloc of"), 1);
+    QCOMPARE(machine.said("Attention: compiled step recorded role=transformer"), 1);
+    QCOMPARE(machine.gpu.device->used["cudaGraphLaunch"], 5);
   }
 
   void a_rebuild_between_two_jobs_records_anew() {

@@ -35,7 +35,7 @@ class SelftestCliTest : public QObject {
     const json got = answer.parsed();
     QVERIFY(got["passed"].get<bool>());
     QCOMPARE(got["times"].size(), std::size_t{0});
-    QCOMPARE(got["checks"].size(), std::size_t{28 * 3 + 2});
+    QCOMPARE(got["checks"].size(), std::size_t{30 * 3 + 2});
     int ok = 0;
     for (const json& row : got["checks"]) {
       if (row["state"] != "ok") continue;

@@ -220,6 +220,19 @@ class CudnnTest : public QObject {
     QCOMPARE(cache.get(strided, make), 5);
   }
 
+  void what_failed_for_the_moment_is_asked_again() {
+    AnswerCache<int> cache(2, [](const int& answer) { return answer > 1; });
+    int made = 0;
+    const auto make = [&made] { return ++made; };
+    const SdpaProblem a = laid_out(problem(64));
+    QVERIFY(!cache.known(a));
+    QCOMPARE(cache.get(a, make), 1);
+    QVERIFY(!cache.known(a));
+    QCOMPARE(cache.get(a, make), 2);
+    QCOMPARE(cache.known(a), std::optional<int>(2));
+    QCOMPARE(cache.get(a, make), 2);
+  }
+
   void properties_are_json_that_holds_the_name_safely() {
     DeviceProperties p = properties(90);
     p.name = "a \"quoted\\ name\n";
@@ -264,8 +277,9 @@ class CudnnTest : public QObject {
     const auto plan = SdpaPlan::build(*library, laid_out(problem()), properties(capability));
     QVERIFY(!plan.has_value());
     // 34: CUDA_ERROR_STUB_LIBRARY. Everything before, the kernel's compilation too, went well.
-    QCOMPARE(q(plan.error()), QString("cudnnBackendFinalize of the attention plan: EXECUTION_FAILED_CUDA_DRIVER, "
+    QCOMPARE(q(plan.error().reason), QString("cudnnBackendFinalize of the attention plan: EXECUTION_FAILED_CUDA_DRIVER, "
                                       "cuLibraryLoadData returned error  (34)"));
+    QVERIFY(plan.error().passing);  // the driver's failure, not the problem's
   }
 
   void a_plan_that_cudnn_refuses_fails_with_its_reason() {
@@ -274,8 +288,9 @@ class CudnnTest : public QObject {
     if (driver_ == DriverLibrary::none) QSKIP("no driver library and no stub of it: cuDNN generates no code then");
     const auto plan = SdpaPlan::build(*library, laid_out(problem(4608, 36)), properties(90));
     QVERIFY(!plan.has_value());
-    QCOMPARE(q(plan.error()), QString("cuDNN does not take this call: Embedding dim per head for q and k is not a "
+    QCOMPARE(q(plan.error().reason), QString("cuDNN does not take this call: Embedding dim per head for q and k is not a "
                                       "multiple of 8"));
+    QVERIFY(!plan.error().passing);
   }
 
  private:

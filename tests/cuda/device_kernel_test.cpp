@@ -18,14 +18,14 @@ namespace attn::test {
 using cuda::DeviceKernel;
 using cuda::OnFailure;
 
-std::vector<std::unique_ptr<cuda::DeviceCompute>> exact_by(const cuda::LaunchTable& launches) {
-  std::vector<std::unique_ptr<cuda::DeviceCompute>> computes;
+cuda::DeviceComputes exact_by(const cuda::LaunchTable& launches) {
+  cuda::DeviceComputes computes;
   computes.push_back(cuda::own_exact_compute(launches));
   return computes;
 }
 
-std::vector<std::unique_ptr<cuda::DeviceCompute>> int8_by(const cuda::LaunchTable& launches) {
-  std::vector<std::unique_ptr<cuda::DeviceCompute>> computes;
+cuda::DeviceComputes int8_by(const cuda::LaunchTable& launches) {
+  cuda::DeviceComputes computes;
   computes.push_back(
       cuda::own_int8_compute(launches, [](const AttentionCall& call) -> std::optional<cuda::Int8Options> {
         cuda::Int8Options options;
@@ -47,7 +47,9 @@ struct Filled : FilledCall {
 struct Watch final : RouteObserver {
   std::string executed, fell_back;
   int seen = 0;
+  std::int64_t nanoseconds = 0;
   void observe(const RouteRecord& record) noexcept override {
+    nanoseconds = record.end_ns - record.begin_ns;
     executed = record.executed;
     fell_back = record.fell_back;
     ++seen;
@@ -126,6 +128,21 @@ class DeviceKernelTest : public QObject {
     QVERIFY(next.fell_back.empty());
   }
 
+  void a_call_takes_the_time_of_its_kernels_not_of_its_copies() {
+    HostGpu host;
+    host.device->kernel_milliseconds = 2.5;
+    const auto router = router_over(host, host_launches());
+    Watch watch;
+    router->set_observer(&watch);
+    router->set_timing(true);
+    Filled filled;
+    QVERIFY((*router)(filled.call).failure.empty());
+    QCOMPARE(watch.nanoseconds, std::int64_t{2500000});
+    router->set_timing(false);
+    QVERIFY((*router)(filled.call).failure.empty());
+    QCOMPARE(watch.nanoseconds, std::int64_t{0});
+  }
+
   void below_the_chain_the_host_computes_what_the_device_could_not() {
     HostGpu host;
     const DeviceKernel kernel(host_kernel(), host.gpu, exact_by(failing_launches()), OnFailure::host);
@@ -138,11 +155,12 @@ class DeviceKernelTest : public QObject {
     QCOMPARE(elements_of(filled.call.output), elements_of(expected.call.output));
   }
 
-  void memory_is_free_again_after_a_failure() {
+  void memory_is_free_again_after_a_failure_once_the_device_has_finished() {
     HostGpu host(0);
     const DeviceKernel kernel(host_kernel(), host.gpu, exact_by(failing_launches()), OnFailure::decline);
     Filled filled;
     QVERIFY(!kernel.run(filled.call, nullptr).failure.empty());
+    QCOMPARE(host.device->used["cudaStreamSynchronize"], 1);
     QCOMPARE(host.device->live_bytes, std::int64_t{0});
   }
 
@@ -196,7 +214,7 @@ class DeviceKernelTest : public QObject {
     const auto host = kernel_of(sage ? "sage" : "sdnq", target, settings);
     QVERIFY(host != nullptr);
     const auto variant = sage_variant_for(target);
-    std::vector<std::unique_ptr<cuda::DeviceCompute>> computes;
+    cuda::DeviceComputes computes;
     computes.push_back(cuda::own_int8_compute(host_launches(), [&](const AttentionCall& call) {
       return sage ? sage_on_gpu(*variant, call) : sdnq_on_gpu(options, call);
     }));
@@ -227,7 +245,7 @@ class DeviceKernelTest : public QObject {
     Filled filled;
     QCOMPARE(q(missing->refusal(filled.call, nullptr)), QString("cuDNN is not installed: libcudnn.so.9 was not found"));
     HostGpu host;
-    std::vector<std::unique_ptr<cuda::DeviceCompute>> computes;
+    cuda::DeviceComputes computes;
     computes.push_back(cudnn::cudnn_compute(fail("cuDNN is not installed"), {}));
     computes.push_back(cuda::own_exact_compute(host_launches()));
     const DeviceKernel kernel(host_kernel(), host.gpu, std::move(computes), OnFailure::decline);

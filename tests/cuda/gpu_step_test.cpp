@@ -73,7 +73,7 @@ struct Chain {
     spec.prepare = [this, used, place, on_failure](const PrepareContext&) -> Expected<PreparedBackend> {
       const auto host = std::make_shared<ExactKernel>("own", "int8", true);
       if (place == Place::host) return PreparedBackend{host, std::nullopt, {}};
-      std::vector<std::unique_ptr<cuda::DeviceCompute>> computes;
+      cuda::DeviceComputes computes;
       computes.push_back(cuda::own_int8_compute(place == Place::device ? *used : without_selection(*used),
                                                 [](const AttentionCall& call) {
                                                   cuda::Int8Options numbers;
@@ -279,6 +279,17 @@ class GpuStepTest : public QObject {
     QCOMPARE(chain.gpu.device->read_back_bytes, large.call.output.bytes() + small.call.output.bytes());
   }
 
+  void of_two_calls_that_write_one_tensor_the_later_one_stays() {
+    Filled first(5, 130), second(6, 130), expected(5, 130);
+    second.call.output = first.call.output;
+    Chain chain(sparse());
+    QVERIFY((*chain.router)(expected.call).failure.empty());
+    const std::vector<AttentionCall> calls{first.call, second.call, first.call};
+    CompiledForward forward;
+    QVERIFY(chain.router->compute_as_one(calls, forward));
+    QCOMPARE(first.result(), expected.result());
+  }
+
   void a_rebuilt_chain_drops_what_was_recorded() {
     Filled filled(5, 700);
     Chain chain(sparse());
@@ -294,7 +305,8 @@ class GpuStepTest : public QObject {
     QCOMPARE(forward.recordings(), 2);
     chain.gpu.gpu->pool.trim(0);
     QCOMPARE(chain.gpu.device->live_bytes, held);  // the new one's alone
-    forward.drop();
+    QVERIFY(forward.drop());
+    QVERIFY(!forward.drop());
     chain.gpu.gpu->pool.trim(0);
     QCOMPARE(chain.gpu.device->live_bytes, kMarksBytes);
   }

@@ -5,6 +5,7 @@
 #include "backends/cuda/serve/host_gpu.h"
 #include "backends/cuda/serve/own_compute.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,7 +18,9 @@ class HostDevice final : public cuda::HostDeviceApi {
   std::map<std::string, int> used;     ///< by call
   std::map<std::string, int> fail_at;  ///< by call: which use fails, from 1
   std::int64_t live_bytes = 0;
+  std::int64_t peak_bytes = 0;
   std::int64_t read_back_bytes = 0;
+  double kernel_milliseconds = 0.0;  ///< that the kernels of a call are said to take
   std::int64_t limit_bytes = std::int64_t{1} << 40;
 
   Expected<void*> allocate(std::int64_t bytes, const cuda::Subject& subject) override {
@@ -29,6 +32,7 @@ class HostDevice final : public cuda::HostDeviceApi {
     Expected<void*> memory = HostDeviceApi::allocate(bytes, subject);
     if (memory) sizes_[*memory] = bytes;
     live_bytes += bytes;
+    peak_bytes = std::max(peak_bytes, live_bytes);
     return memory;
   }
   void release(void* memory) noexcept override {
@@ -47,6 +51,7 @@ class HostDevice final : public cuda::HostDeviceApi {
     read_back_bytes += bytes;
     return copy(to, from, bytes, subject);
   }
+  Expected<double> milliseconds() override { return kernel_milliseconds; }
   Expected<void> begin_recording(const cuda::Subject& subject) override {
     if (auto may = use("cudaStreamBeginCapture", subject); !may) return may;
     return HostDeviceApi::begin_recording(subject);

@@ -67,7 +67,7 @@ Workspace sample() {
               {"route_table/columns", QByteArray("\xff\0\x10", 3)},
               {"control_panel/flipped_sections", QStringList{"SDNQ options", "Presets"}},
               {"words", QString("plain")}};
-  out.run = RunContext{RunContext::State::running, "flux.1-dev", Work::all, 123, 1609, 11, 28};
+  out.run = RunContext{RunContext::State::running, "flux.1-dev", Work::compiled, 123, 1609, 11, 28};
   out.role = Role::transformer;
   out.step = 12;
   return out;
@@ -131,7 +131,7 @@ class WorkspaceTest : public QObject {
     row("wrong list", "\"required\": [\"sdnq\", \"sage\"]", "\"required\": \"sdnq\"",
         "required is \"sdnq\"; it takes a list of texts");
     row("unknown work", "\"representatives\"", "\"most\"",
-        "workload.work is \"most\"; it takes planned, representatives or all");
+        "workload.work is \"most\"; it takes planned, representatives, all or compiled");
     row("input is no number", "\"width\": 768\n", "\"width\": \"wide\"\n",
         "workload.inputs.width is \"wide\"; it takes a number");
     row("steps too few", "\"steps\": 20", "\"steps\": 0",

@@ -62,10 +62,7 @@ class TensorCache {
     const auto found = kept_.find(index);
     if (found != kept_.end()) return found->second.call;
     const std::int64_t bytes = tensor_bytes(placed);
-    if (held_ + bytes > available_memory() / 4) {
-      kept_.clear();
-      held_ = 0;
-    }
+    if (held_ + bytes > available_memory() / 4) clear();
     return add(index, distinct, placed);
   }
 
@@ -77,8 +74,8 @@ class TensorCache {
     std::int64_t bytes = 0;
     for (const std::uint32_t index : needed) bytes += kept_.contains(index) ? 0 : tensor_bytes(placed[index]);
     if (held_ + bytes > available_memory() / 4) {
-      kept_.clear();
-      held_ = bytes = 0;
+      clear();
+      bytes = 0;
       for (const std::uint32_t index : needed) bytes += tensor_bytes(placed[index]);
       if (bytes > available_memory() / 4) return {};
     }
@@ -90,7 +87,15 @@ class TensorCache {
     return all;
   }
 
+  /// How often tensors were given up for others.
+  [[nodiscard]] std::int64_t cleared() const noexcept { return cleared_; }
+
  private:
+  void clear() {
+    kept_.clear();
+    held_ = 0;
+    ++cleared_;
+  }
   const AttentionCall& add(std::uint32_t index, const DistinctCall& distinct, const AttentionCall& placed) {
     held_ += tensor_bytes(placed);
     return kept_.emplace(index, generate(placed, seed_ + index, distinct.hidden_keys)).first->second.call;
@@ -98,6 +103,7 @@ class TensorCache {
 
   std::uint64_t seed_;
   std::int64_t held_ = 0;
+  std::int64_t cleared_ = 0;
   std::map<std::uint32_t, CallTensors> kept_;
 };
 
@@ -133,6 +139,8 @@ class ScheduleJob final : public Job {
   }
 
  private:
+  using Forwards = std::map<std::uint32_t, CompiledForward>;  ///< by pattern
+
   /// What a representative stands for: calls of one signature that the sparse stage gives one budget.
   using Route = std::pair<std::uint32_t, double>;
 
@@ -177,7 +185,7 @@ class ScheduleJob final : public Job {
     ProgressMeter meter(environment, schedule_.calls, flops_to_do(calls, sparse));
     TensorCache tensors(seed_);
     std::set<Route> computed;
-    std::map<std::uint32_t, CompiledForward> forwards;  // by pattern; the chain stays while the job runs
+    Forwards forwards;  // the chain stays while the job runs
     std::int64_t left = schedule_.calls;
     for (const CallSchedule::Forward& forward : schedule_.forwards) {
       if (context.step() != forward.step) context.tick(forward.step);
@@ -191,7 +199,7 @@ class ScheduleJob final : public Job {
       CompiledForward* const compiled = compiled_ ? &forwards[forward.pattern] : nullptr;
       if (compiled != nullptr && compute_ == Compute::all) {
         if (environment.stop.stop_requested()) return JobOutcome::stopped;
-        if (compute_as_one(scope, pattern, calls, tensors, *compiled)) {
+        if (compute_as_one(scope, forward.pattern, calls, tensors, forwards)) {
           for (const std::uint32_t index : pattern.calls) report(calls[index], true);
           continue;
         }
@@ -216,14 +224,25 @@ class ScheduleJob final : public Job {
   }
 
   /// False: the calls of the forward are to be made one by one.
-  [[nodiscard]] bool compute_as_one(JobScope& scope, const CallSchedule::Pattern& pattern,
-                                    const std::vector<AttentionCall>& calls, TensorCache& tensors,
-                                    CompiledForward& compiled) const {
+  [[nodiscard]] bool compute_as_one(JobScope& scope, std::uint32_t pattern, const std::vector<AttentionCall>& calls,
+                                    TensorCache& tensors, Forwards& forwards) const {
+    const std::vector<std::uint32_t>& indices = schedule_.patterns[pattern].calls;
+    CompiledForward& compiled = forwards[pattern];
     std::vector<AttentionCall> forward;
-    for (const std::uint32_t index : pattern.calls) forward.push_back(calls[index]);
+    for (const std::uint32_t index : indices) forward.push_back(calls[index]);
     if (!scope.records(forward, compiled)) return false;  // before memory is taken for all its tensors
-    forward = tensors.of_all(pattern.calls, schedule_.distinct, calls);
-    return !forward.empty() && scope.compute_as_one(forward, compiled);
+    const std::int64_t cleared = tensors.cleared();
+    forward = tensors.of_all(indices, schedule_.distinct, calls);
+    const auto drop_all = [&forwards] {
+      bool any = false;
+      for (auto& [index, one] : forwards) any = one.drop() || any;
+      return any;
+    };
+    if (tensors.cleared() != cleared) (void)drop_all();  // other tensors may come to lie where those were
+    if (forward.empty()) return false;
+    if (scope.compute_as_one(forward, compiled)) return true;
+    // What other forwards hold on the device may be what this one lacks, and is what its calls lack one by one.
+    return drop_all() && scope.compute_as_one(forward, compiled);
   }
 
   CallSchedule schedule_;

@@ -108,6 +108,7 @@ std::vector<SelftestCall> selftest_checks() {
     add({.name = "boolean mask", .mask = Mask::boolean});
     add({.name = "bias, causal", .is_causal = true, .mask = Mask::bias});
     add({.name = "grouped heads", .heads = 4});
+    add({.name = "one key head, expanded", .expanded = true});
     add({.name = "transposed memory, batch 2", .batch = 2, .transposed = true});
     add({.name = "one query", .query_tokens = 1});
     add({.name = "half of the tiles", .query_tokens = 300, .key_tokens = 500, .kept = 0.5});
@@ -147,13 +148,19 @@ std::vector<SelftestCall> selftest_shapes() {
 
 FilledCall::FilledCall(const SelftestCall& c)
     : query_(make(c, c.heads, c.query_tokens, 1)),
-      key_(make(c, c.kv_heads, c.key_tokens, 2)),
-      value_(make(c, c.kv_heads, c.key_tokens, 3)),
+      key_(make(c, c.expanded ? 1 : c.kv_heads, c.key_tokens, 2)),
+      value_(make(c, c.expanded ? 1 : c.kv_heads, c.key_tokens, 3)),
       output_(make(c, c.heads, c.query_tokens, 0)) {
   call_.query = lay(query_, c.transposed);
   call_.key = lay(key_, c.transposed);
   call_.value = lay(value_, c.transposed);
   call_.output = lay(output_, c.transposed);
+  if (c.expanded) {
+    for (TensorView* view : {&call_.key, &call_.value}) {
+      view->shape[1] = c.kv_heads;
+      view->stride[1] = 0;
+    }
+  }
   call_.is_causal = c.is_causal;
   call_.enable_gqa = c.heads != c.kv_heads;
   if (c.mask != SelftestCall::Mask::none) {

@@ -26,6 +26,7 @@ struct SelftestCall {
   enum class Mask : std::uint8_t { none, boolean, bias } mask = Mask::none;
   bool transposed = false;  ///< (batch, tokens, heads, head_dim) in memory
   double kept = 1.0;        ///< share of the tiles that a selection keeps; 1: no selection
+  bool expanded = false;    ///< key and value are one head that is seen as all
   bool on_device = false;   ///< the tiles are not given: the device chooses them
 };
 

@@ -25,7 +25,7 @@ constexpr int kTimes = 5;
 
 std::unique_ptr<cuda::DeviceKernel> kernel_of(const std::shared_ptr<cuda::LocalGpu>& gpu,
                                               std::unique_ptr<cuda::DeviceCompute> compute) {
-  std::vector<std::unique_ptr<cuda::DeviceCompute>> computes;
+  cuda::DeviceComputes computes;
   computes.push_back(std::move(compute));
   return std::make_unique<cuda::DeviceKernel>(std::make_shared<ExactKernel>("own", "exact", true), gpu,
                                               std::move(computes), cuda::OnFailure::decline);

@@ -38,6 +38,7 @@ class DeviceBlock {
   __device__ __forceinline__ void each_anew(F f) {
     int thread;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    __builtin_assume(thread >= 0 && thread < 1024);  // as of threadIdx: a division by 8 is a shift
     f(thread);
   }
   __device__ __forceinline__ void sync() { __syncthreads(); }
@@ -98,19 +99,22 @@ class DeviceBlock {
 
  private:
   static __device__ __forceinline__ void multiply(Int8Numbers, LaneProduct<std::int32_t> p) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};"
         : "+r"(p.sums[0]), "+r"(p.sums[1]), "+r"(p.sums[2]), "+r"(p.sums[3])
         : "r"(p.a[0]), "r"(p.a[1]), "r"(p.a[2]), "r"(p.a[3]), "r"(p.b[0]), "r"(p.b[1]));
   }
   static __device__ __forceinline__ void multiply(HalfNumbers, LaneProduct<float> p) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};"
         : "+f"(p.sums[0]), "+f"(p.sums[1]), "+f"(p.sums[2]), "+f"(p.sums[3])
         : "r"(p.a[0]), "r"(p.a[1]), "r"(p.a[2]), "r"(p.a[3]), "r"(p.b[0]), "r"(p.b[1]));
   }
   static __device__ __forceinline__ void multiply(BfloatNumbers, LaneProduct<float> p) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};"
         : "+f"(p.sums[0]), "+f"(p.sums[1]), "+f"(p.sums[2]), "+f"(p.sums[3])
         : "r"(p.a[0]), "r"(p.a[1]), "r"(p.a[2]), "r"(p.a[3]), "r"(p.b[0]), "r"(p.b[1]));

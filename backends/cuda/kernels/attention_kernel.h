@@ -8,6 +8,7 @@
 #include "backends/cuda/arithmetic/tile_addresses.h"
 #include "backends/cuda/grid/fragments.h"
 #include "backends/cuda/kernels/attention_params.h"
+#include "backends/cuda/kernels/attention_registers.h"
 
 #include <type_traits>
 
@@ -45,37 +46,15 @@ struct AttentionKernel {
   static constexpr std::uint32_t kFactorAt = kValueAt + (kWide ? 1 : 2) * kValueStage;
   static constexpr std::uint32_t kRowFactorAt = kFactorAt + (kInt8 ? 2 * kFactorStage : 0);
   static constexpr std::uint32_t kSharedBytes = kRowFactorAt + (kInt8 ? kQueryTile * 4 : 0);
+  static constexpr std::size_t kMostSharedBytes = kSharedBytes;
   static std::size_t shared_bytes(const Params&) { return kSharedBytes; }
 
   using Sum = typename ScoreNumbers::Sum;
-  struct Sums {
-    Sum of[kRowTiles][kKeyColumns][4];
-  };
-  struct Scores {
-    float of[kRowTiles][kKeyColumns][4];
-  };
-  struct Probabilities {
-    std::uint32_t of[kRowTiles][kKeyTile / 16][4];  ///< operands A of the product with the values
-  };
-  struct Output {
-    float of[kRowTiles][kOutColumns][4];
-  };
-  struct RowState {  ///< of rows quad and quad + 8 of each row tile
-    float maximum[kRowTiles][2];
-    float total[kRowTiles][2];  ///< of this thread's columns
-    float top[kRowTiles][2];
-  };
-  /// Where a lane's rows and chunks begin; chunk 2 * k further is at this ^ 32 * k.
-  struct Places {
-    std::uint32_t query;
-    std::uint32_t key;
-  };
-  struct QueryOperand {
-    std::uint32_t of[kRowTiles][4];
-  };
-  struct KeyOperand {
-    std::uint32_t of[4];
-  };
+  using Sums = ProductSums<Sum, kRowTiles, kKeyColumns>;
+  using Scores = ProductSums<float, kRowTiles, kKeyColumns>;
+  using Output = ProductSums<float, kRowTiles, kOutColumns>;
+  using Probabilities = RowOperands<kRowTiles, kKeyTile / 16>;  ///< of the product with the values
+  using Rows = RowState<kRowTiles>;
 
   template <class Block>
   static ATTN_KERNEL void run(Block& block, const Params& p) {
@@ -202,12 +181,19 @@ struct AttentionKernel {
         int row = first + thread / kChunks;
         const unsigned char* source = from + row * rows.row_step + chunk * 16;
         const std::uint32_t to = at + chunk_at<kRowBytes>(thread / kChunks, chunk);
-        ATTN_UNROLL
-        for (int pass = 0; pass < kRows / kRowsAtOnce; ++pass) {
-          block_.copy16(thread, to + static_cast<std::uint32_t>(pass * kRowsAtOnce * kRowBytes), source,
-                        row < tokens ? bytes : 0);
-          row += kRowsAtOnce;
-          source += kRowsAtOnce * rows.row_step;
+        const auto copy = [&](auto bytes_of_row) {
+          ATTN_UNROLL
+          for (int pass = 0; pass < kRows / kRowsAtOnce; ++pass) {
+            block_.copy16(thread, to + static_cast<std::uint32_t>(pass * kRowsAtOnce * kRowBytes), source,
+                          bytes_of_row(row));
+            row += kRowsAtOnce;
+            source += kRowsAtOnce * rows.row_step;
+          }
+        };
+        if (rows.row_bytes >= kRowBytes && first + kRows <= tokens) {  // the same for all threads
+          copy([](int) { return 16; });
+        } else {
+          copy([&](int at_row) { return at_row < tokens ? bytes : 0; });
         }
       });
     }
@@ -321,15 +307,15 @@ struct AttentionKernel {
     }
     ATTN_KERNEL void add_products(std::uint32_t queries, int stage, PerThread<Sums>& sums) {
       const std::uint32_t keys = kKeyAt + static_cast<std::uint32_t>(stage) * kKeyStage;
-      PerThread<Places> places(block_);
+      PerThread<LanePlaces> places(block_);
       block_.each_anew([&](int thread) {
         const int lane = thread % kLanes;
         const int row = thread / kLanes * kWarpRows + lane % 16;
         places(thread).query = queries + chunk_at<kScoreBytes>(row, lane / 16);
         places(thread).key = keys + chunk_at<kScoreBytes>(lane / 16 * 8 + lane % 8, lane / 8 % 2);
       });
-      PerThread<QueryOperand> query(block_);
-      PerThread<KeyOperand> key(block_);
+      PerThread<RowOperand<kRowTiles>> query(block_);
+      PerThread<ColumnOperands> key(block_);
       ATTN_UNROLL
       for (int k = 0; k < kScoreBytes / kMmaRowBytes; ++k) {
         ATTN_UNROLL
@@ -411,17 +397,33 @@ struct AttentionKernel {
       }
     }
 
+    /// The mask's dtype is asked once for a tile and not for every score.
     ATTN_KERNEL void add_mask(int thread, int tile, Scores& scores) {
+      const void* data = p_.mask.data;
+      const DType dtype = p_.mask.dtype;
+      if (dtype == DType::boolean) {
+        mask_by(thread, tile, scores, [data](float scaled, std::int64_t at) {
+          return static_cast<const std::uint8_t*>(data)[at] != 0 ? scaled : minus_infinity();
+        });
+      } else if (dtype == DType::float32) {
+        mask_by(thread, tile, scores, [data](float scaled, std::int64_t at) {
+          return add_bias(scaled, static_cast<const float*>(data)[at]);
+        });
+      } else {
+        mask_by(thread, tile, scores, [data, dtype](float scaled, std::int64_t at) {
+          return add_bias(scaled, load_as_float(data, dtype, at));
+        });
+      }
+    }
+    template <class Mask>
+    ATTN_KERNEL void mask_by(int thread, int tile, Scores& scores, Mask mask) {
       const std::int64_t head = batch_ * p_.mask.stride[0] + block_.y() * p_.mask.stride[1];
       change(scores, [&](float score, int i, int n, int e) {
         const float scaled = score * row_factor(thread, i, e / 2);
         const int row = row_of(thread, i, e / 2);
         const int key = tile * kKeyTile + column_of(thread, n, e);
         if (row >= p_.shape.query_tokens || key >= p_.shape.key_tokens) return scaled;
-        const std::int64_t at = head + row * p_.mask.stride[2] + key * p_.mask.stride[3];
-        const float bias = load_as_float(p_.mask.data, p_.mask.dtype, at);
-        if (p_.mask.dtype == DType::boolean) return bias != 0.0F ? scaled : minus_infinity();
-        return add_bias(scaled, bias);
+        return mask(scaled, head + row * p_.mask.stride[2] + key * p_.mask.stride[3]);
       });
     }
 
@@ -457,7 +459,7 @@ struct AttentionKernel {
     }
 
     ATTN_KERNEL void soften_row(int thread, int i, int half) {
-      RowState& rows = rows_(thread);
+      Rows& rows = rows_(thread);
       Scores& scores = scores_(thread);
       const float factor = kMasked ? 1.0F : row_factor(thread, i, half);
       const float rescale = move_maximum(rows.maximum[i][half], rows.top[i][half] * factor);
@@ -493,7 +495,7 @@ struct AttentionKernel {
       block_.each_anew([&](int thread) {
         place(thread) = values + chunk_at<kValueBytes>(thread % kLanes % 16, thread % kLanes / 16);
       });
-      PerThread<KeyOperand> value(block_);
+      PerThread<ColumnOperands> value(block_);
       ATTN_UNROLL
       for (int k = 0; k < kKeyTile / 16; ++k) {
         ATTN_UNROLL
@@ -569,7 +571,7 @@ struct AttentionKernel {
     Block& block_;
     const Params& p_;
     PerThread<Output> output_;
-    PerThread<RowState> rows_;
+    PerThread<Rows> rows_;
     PerThread<Scores> scores_;
     PerThread<Probabilities> probabilities_;
     int batch_ = 0;

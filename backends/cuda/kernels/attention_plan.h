@@ -77,7 +77,8 @@ struct Int8Workspace {
   Int8Workspace(const AttentionTask& task, const Int8Options& options, WorkspaceParts& parts) {
     const CallShape& s = task.shape;
     const int widest = s.value_dim > s.head_dim ? s.value_dim : s.head_dim;
-    channels = tile_channels(widest > options.rotated_channels ? widest : options.rotated_channels);
+    const int rotated = options.rotation_group >= 4 ? options.rotated_channels : 0;
+    channels = tile_channels(widest > rotated ? widest : rotated);
     // At least one tile, which a call without keys looks at.
     padded_queries = (tiles_of(s.query_tokens, kQueryTile) + (s.query_tokens == 0 ? 1 : 0)) * kQueryTile;
     padded_keys = (tiles_of(s.key_tokens, kQueryTile) + (s.key_tokens == 0 ? 1 : 0)) * kQueryTile;

@@ -25,8 +25,9 @@ struct DeviceLauncher {
     constexpr std::size_t kWithoutAsking = 48 * 1024;
     const std::size_t shared = Kernel::shared_bytes(params);
     if (shared > kWithoutAsking) {
+      // The most that the kernel ever takes: a later, smaller wish would lower what a recorded launch needs.
       const cudaError_t granted = cudaFuncSetAttribute(run_kernel<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                       static_cast<int>(shared));
+                                                       static_cast<int>(Kernel::kMostSharedBytes));
       if (granted != cudaSuccess) return failed(granted, Kernel::kName);
     }
     const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
@@ -36,7 +37,10 @@ struct DeviceLauncher {
   }
 
  private:
-  static LaunchStatus failed(cudaError_t error, const char* kernel) { return {static_cast<int>(error), kernel}; }
+  static LaunchStatus failed(cudaError_t error, const char* kernel) {
+    (void)cudaGetLastError();  // the next launch asks for its own
+    return {static_cast<int>(error), kernel};
+  }
 };
 
 }  // namespace attn::cuda

@@ -26,7 +26,8 @@ struct PartialMeanKernel {
   static constexpr int kPerRow = kDim / kChunk;
   static constexpr int kGroups = kThreads / kPerRow;
   static constexpr int kGroupStep = kDim + kPerRow;  ///< words; neighbouring groups and chunks lie in different banks
-  static std::size_t shared_bytes(const Params&) { return static_cast<std::size_t>(kGroups) * kGroupStep * 4; }
+  static constexpr std::size_t kMostSharedBytes = static_cast<std::size_t>(kGroups) * kGroupStep * 4;
+  static std::size_t shared_bytes(const Params&) { return kMostSharedBytes; }
 
   struct Sums {
     float of[kChunk];
@@ -76,6 +77,7 @@ struct MeanKernel {
   static constexpr const char* kName = "mean";
   static constexpr int kThreads = kDim;
   static constexpr int kMinBlocks = 1;
+  static constexpr std::size_t kMostSharedBytes = 0;
   static std::size_t shared_bytes(const Params&) { return 0; }
 
   template <class Block>

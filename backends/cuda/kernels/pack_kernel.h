@@ -24,6 +24,7 @@ struct PackKernel {
   static constexpr int kTokens = 32;
   static constexpr int kThreads = kTokens * kPerRow;
   static constexpr int kMinBlocks = 2;
+  static constexpr std::size_t kMostSharedBytes = 0;
   static std::size_t shared_bytes(const Params&) { return 0; }
 
   template <class Block>

@@ -25,6 +25,7 @@ struct PoolKernel {
   static constexpr const char* kName = "pool";
   static constexpr int kThreads = 128;
   static constexpr int kMinBlocks = 4;
+  static constexpr std::size_t kMostSharedBytes = 0;
   static std::size_t shared_bytes(const Params&) { return 0; }
 
   template <class Block>

@@ -43,9 +43,9 @@ struct QuantiseKernel {
   static constexpr int kRowStep = kDim + 1;                    ///< floats of a row that is rotated
   static constexpr std::uint32_t kFactorAt = kTokens * 4;      ///< behind the rows' largest magnitudes
   static constexpr std::uint32_t kRowsAt = 2 * kFactorAt;
-  static std::size_t shared_bytes(const Params&) {
-    return kRowsAt + (kRotate ? static_cast<std::size_t>(kTokens) * kRowStep * 4 : 0);
-  }
+  static constexpr std::size_t kMostSharedBytes =
+      kRowsAt + (kRotate ? static_cast<std::size_t>(kTokens) * kRowStep * 4 : 0);
+  static std::size_t shared_bytes(const Params&) { return kMostSharedBytes; }
 
   struct Values {
     float of[kItems][kChunk];

@@ -45,6 +45,8 @@ struct SelectKernel {
   static constexpr std::uint32_t kFoundAt =
       kBinAt + kBins * 4;  ///< what one thread tells all: a digit, and how many above
   static constexpr std::uint32_t kQueryAt = kFoundAt + 16;
+  static constexpr std::size_t kMostSharedBytes =
+      kQueryAt + static_cast<std::size_t>(kRows) * (kMostPooledChannels + kMostKeyTiles) * 4;
   static std::size_t shared_bytes(const Params& p) {
     return kQueryAt + static_cast<std::size_t>(kRows) * static_cast<std::size_t>(p.channels + p.key_tiles) * 4;
   }
@@ -307,6 +309,7 @@ struct ListKernel {
   static constexpr const char* kName = "list tiles";
   static constexpr int kThreads = 64;
   static constexpr int kMinBlocks = 4;
+  static constexpr std::size_t kMostSharedBytes = 0;
   static std::size_t shared_bytes(const Params&) { return 0; }
 
   template <class Block>

@@ -86,6 +86,9 @@ class DeviceApi {
 /// there is none.
 [[nodiscard]] Expected<std::unique_ptr<DeviceApi>> open_device(int index);
 
+/// Makes GPU `index` the calling thread's.
+[[nodiscard]] Expected<void> make_device_current(int index);
+
 /// "226 MiB", "1.5 GiB", "512 bytes".
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);
 

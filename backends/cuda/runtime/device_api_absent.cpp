@@ -7,4 +7,6 @@ Expected<std::unique_ptr<DeviceApi>> open_device(int) {
   return fail("this program was built without the CUDA toolkit");
 }
 
+Expected<void> make_device_current(int) { return fail("this program was built without the CUDA toolkit"); }
+
 }  // namespace attn::cuda

@@ -42,6 +42,9 @@ class Graph final : public DeviceGraph {
     if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
   }
   [[nodiscard]] cudaError_t instantiate(cudaGraph_t graph) { return cudaGraphInstantiate(&executable_, graph, 0); }
+  [[nodiscard]] Expected<void> upload(const Subject& subject) {
+    return checked("cudaGraphUpload", subject, cudaGraphUpload(executable_, stream_));
+  }
   [[nodiscard]] Expected<void> launch(const Subject& subject) override {
     return checked("cudaGraphLaunch", subject, cudaGraphLaunch(executable_, stream_));
   }
@@ -86,6 +89,7 @@ class CudaDeviceApi final : public DeviceApi {
  public:
   explicit CudaDeviceApi(int index) : index_(index) {}
   ~CudaDeviceApi() override {
+    (void)make_device_current(index_);  // the thread that lets go may never have used it
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
@@ -101,10 +105,7 @@ class CudaDeviceApi final : public DeviceApi {
     return checked("cudaEventCreate", subject, end_.create());
   }
 
-  Expected<void> make_current() override {
-    return checked(
-        "cudaSetDevice", [this] { return "GPU " + std::to_string(index_); }, cudaSetDevice(index_));
-  }
+  Expected<void> make_current() override { return make_device_current(index_); }
 
   Expected<void*> allocate(std::int64_t bytes, const Subject& subject) override {
     void* memory = nullptr;
@@ -122,7 +123,10 @@ class CudaDeviceApi final : public DeviceApi {
     }
     return fail(text);
   }
-  void release(void* memory) noexcept override { cudaFree(memory); }
+  void release(void* memory) noexcept override {
+    cudaFree(memory);
+    (void)cudaGetLastError();  // nobody can be told, and the next call is not to be blamed
+  }
 
   Expected<void*> allocate_pinned(std::int64_t bytes, const Subject& subject) override {
     void* memory = nullptr;
@@ -130,7 +134,10 @@ class CudaDeviceApi final : public DeviceApi {
     if (!made) return fail(made.error() + ", " + bytes_text(bytes) + " wanted");
     return memory;
   }
-  void release_pinned(void* memory) noexcept override { cudaFreeHost(memory); }
+  void release_pinned(void* memory) noexcept override {
+    cudaFreeHost(memory);
+    (void)cudaGetLastError();
+  }
 
   Expected<void> copy_in(void* to, const void* from, std::int64_t bytes, const Subject& subject) override {
     return copy(to, from, bytes, cudaMemcpyHostToDevice, subject);
@@ -150,7 +157,8 @@ class CudaDeviceApi final : public DeviceApi {
 
   Expected<void> begin_recording(const Subject& subject) override {
     return checked("cudaStreamBeginCapture", subject,
-                   cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+                   // Relaxed: what is launched may load its module now, which is no harm, as nothing is allocated.
+                   cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
   }
   Expected<std::unique_ptr<DeviceGraph>> end_recording(const Subject& subject) override {
     cudaGraph_t recorded = nullptr;
@@ -162,6 +170,7 @@ class CudaDeviceApi final : public DeviceApi {
     auto made = checked("cudaGraphInstantiate", subject, graph->instantiate(recorded));
     cudaGraphDestroy(recorded);
     if (!made) return fail(made.error());
+    if (auto sent = graph->upload(subject); !sent) return fail(sent.error());  // else the first launch does it
     return std::unique_ptr<DeviceGraph>(std::move(graph));
   }
 
@@ -195,6 +204,11 @@ class CudaDeviceApi final : public DeviceApi {
 };
 
 }  // namespace
+
+Expected<void> make_device_current(int index) {
+  return checked(
+      "cudaSetDevice", [index] { return "GPU " + std::to_string(index); }, cudaSetDevice(index));
+}
 
 Expected<std::unique_ptr<DeviceApi>> open_device(int index) {
   auto device = std::make_unique<CudaDeviceApi>(index);

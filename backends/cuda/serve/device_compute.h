@@ -7,8 +7,10 @@
 #include "core/call/block_selection.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace attn::cuda {
 
@@ -55,6 +57,11 @@ class DeviceCompute {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Why it does not take the call, as a clause that completes its name; empty when it does. Needs no data.
   [[nodiscard]] virtual std::string refusal(const AttentionCall& call, const BlockSelection* selection) const = 0;
+  /// refusal() where that is known without asking a library that would take its time; nullopt: the first call asks.
+  [[nodiscard]] virtual std::optional<std::string> known_refusal(const AttentionCall& call,
+                                                                 const BlockSelection* selection) const {
+    return refusal(call, selection);
+  }
   /// Whether it takes a selection without tiles and chooses them on the device, by the selection's rule. Needs no data.
   [[nodiscard]] virtual bool chooses_tiles(const AttentionCall&, const BlockSelection&) const { return false; }
   /// Whether the mask goes to the device as it is; else prepare() makes of it what it needs.
@@ -67,6 +74,9 @@ class DeviceCompute {
                                                                         const BlockSelection* selection,
                                                                         const StepTable& steps) const = 0;
 };
+
+/// Ways to compute a call, the one to be asked first at the front.
+using DeviceComputes = std::vector<std::shared_ptr<const DeviceCompute>>;
 
 /// Uploads query, key, value and, `with_mask`, the mask; makes room for an output of the call's output dtype.
 [[nodiscard]] Expected<PlacedCall> place(Transfer& transfer, const AttentionCall& call, bool with_mask);

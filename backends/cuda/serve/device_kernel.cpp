@@ -71,7 +71,10 @@ KernelResult DeviceKernel::run(const AttentionCall& call, const BlockSelection* 
   try {
     const std::lock_guard lock(gpu_->mutex);
     const auto done = compute_on(*gpu_, *compute, call, selection);
-    if (done) return result;
+    if (done) {
+      result.device_ns = static_cast<std::int64_t>(gpu_->milliseconds * 1e6);
+      return result;
+    }
     error = done.error();
   } catch (const std::bad_alloc&) {
     error = "the host ran out of memory";
@@ -91,12 +94,15 @@ KernelForecast DeviceKernel::forecast(const AttentionCall& call, const BlockSele
   bool served = false;
   const bool math = forecast.would_run.variant == kMath;
   for (const auto& compute : computes_) {
-    std::string refusal = math ? "does not hold the score matrix, as math does" : compute->refusal(call, selection);
+    const std::optional<std::string> known =
+        math ? "does not hold the score matrix, as math does" : compute->known_refusal(call, selection);
+    std::string refusal = known.value_or("");
     const bool takes = refusal.empty();
     forecast.choices.push_back({compute->name(), "a call that it takes on " + gpu_->info.name,
-                                takes && served ? "not needed"
-                                : takes         ? "serves"
-                                                : "declines",
+                                !takes   ? "declines"
+                                : served ? "not needed"
+                                : known  ? "serves"
+                                         : "is asked by the first such call",
                                 takes, std::move(refusal)});
     served = served || takes;
   }

@@ -22,7 +22,7 @@ enum class OnFailure : std::uint8_t {
 class DeviceKernel final : public attn::AttentionKernel {
  public:
   DeviceKernel(std::shared_ptr<const attn::AttentionKernel> host, std::shared_ptr<LocalGpu> gpu,
-               std::vector<std::unique_ptr<DeviceCompute>> computes, OnFailure on_failure)
+               DeviceComputes computes, OnFailure on_failure)
       : host_(std::move(host)), gpu_(std::move(gpu)), computes_(std::move(computes)), on_failure_(on_failure) {}
 
   [[nodiscard]] KernelResult run(const AttentionCall& call, const BlockSelection* selection) const override;
@@ -45,7 +45,7 @@ class DeviceKernel final : public attn::AttentionKernel {
 
   std::shared_ptr<const attn::AttentionKernel> host_;
   std::shared_ptr<LocalGpu> gpu_;
-  std::vector<std::unique_ptr<DeviceCompute>> computes_;
+  DeviceComputes computes_;
   OnFailure on_failure_;
 };
 

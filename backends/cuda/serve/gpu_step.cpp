@@ -27,7 +27,9 @@ struct Member {
 
 bool same_selection(const std::optional<BlockSelection>& one, const BlockSelection* other) {
   if (!one || other == nullptr) return !one && other == nullptr;
-  return one->rule.marks == other->rule.marks && one->budget == other->budget && one->keep == other->keep;
+  return one->rule.marks == other->rule.marks && one->rule.head_shared == other->rule.head_shared &&
+         one->budget == other->budget && one->block_q == other->block_q && one->block_kv == other->block_kv &&
+         one->keep == other->keep;
 }
 
 class GpuStep final : public RecordedStep {
@@ -35,28 +37,49 @@ class GpuStep final : public RecordedStep {
   explicit GpuStep(std::shared_ptr<LocalGpu> gpu) : gpu_(std::move(gpu)) {}
   ~GpuStep() override {
     const std::lock_guard lock(gpu_->mutex);
+    (void)gpu_->api->make_current();
     release();
   }
 
   [[nodiscard]] Expected<void> record(std::span<const StepCall> calls, std::span<const float> budgets) {
     const std::lock_guard lock(gpu_->mutex);
-    auto recorded = try_to_record(calls, budgets);
-    if (!recorded) release();
+    Transfer transfer(*gpu_->api, gpu_->pool);  // outlives what it queues
+    auto recorded = guarded([&] { return try_to_record(transfer, calls, budgets); });
+    if (recorded) return recorded;
+    (void)gpu_->api->finish(the_step);  // what is under way must not meet this memory in other hands
+    release();
     return recorded;
   }
 
   [[nodiscard]] Expected<void> run(std::int32_t step, std::span<double> milliseconds) override {
     const std::lock_guard lock(gpu_->mutex);
+    Transfer transfer(*gpu_->api, gpu_->pool);
+    auto done = guarded([&] { return run(transfer, step, milliseconds); });
+    if (!done) (void)gpu_->api->finish(the_step);
+    return done;
+  }
+
+ private:
+  template <class Body>
+  [[nodiscard]] static Expected<void> guarded(const Body& body) {
+    try {
+      return body();
+    } catch (const std::bad_alloc&) {
+      return fail("the host ran out of memory");
+    }
+  }
+
+  [[nodiscard]] Expected<void> run(Transfer& transfer, std::int32_t step, std::span<double> milliseconds) {
     if (auto current = gpu_->api->make_current(); !current) return current;
     step_ = step;
     if (auto set = cell_->set(*gpu_->api, step_); !set) return set;
     if (auto launched = graph_->launch(the_step); !launched) return launched;
-    Transfer transfer(*gpu_->api, gpu_->pool);
-    for (const auto& member : members_) {
-      if (auto queued = transfer.download(member->placed.output, member->call.output, "output"); !queued) return queued;
+    for (const std::size_t index : last_launched_) {
+      const Member& member = *members_[index];
+      if (auto queued = transfer.download(member.placed.output, member.call.output, "output"); !queued) return queued;
     }
     if (auto finished = transfer.finish("the recorded step"); !finished) return finished;
-    for (const auto& member : members_) member->prepared->complete(member->call);
+    for (const std::size_t index : last_launched_) members_[index]->prepared->complete(members_[index]->call);
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const auto time = marks_->milliseconds(i, i + 1);
       if (!time) return fail(time.error());
@@ -65,10 +88,9 @@ class GpuStep final : public RecordedStep {
     return {};
   }
 
- private:
-  [[nodiscard]] Expected<void> try_to_record(std::span<const StepCall> calls, std::span<const float> budgets) {
+  [[nodiscard]] Expected<void> try_to_record(Transfer& transfer, std::span<const StepCall> calls,
+                                             std::span<const float> budgets) {
     if (auto current = gpu_->api->make_current(); !current) return current;
-    Transfer transfer(*gpu_->api, gpu_->pool);
     auto cell = StepCell::create(gpu_->pool);
     if (!cell) return fail(cell.error());
     cell_.emplace(std::move(*cell));
@@ -82,7 +104,13 @@ class GpuStep final : public RecordedStep {
       if (!member) return fail(member.error());
       order_.push_back(*member);
     }
-    if (auto sent = transfer.finish("the tensors of the recorded step"); !sent) return sent;
+    order_last_launches();
+    // Once outside of the recording: kernels are loaded, and what a kernel cannot do is said under its name.
+    if (auto set = cell_->set(*gpu_->api, step_); !set) return set;
+    for (const auto& member : members_) {
+      if (auto launched = launch(*member); !launched) return launched;
+    }
+    if (auto sent = transfer.finish("the recorded step's first run"); !sent) return sent;
     auto marks = gpu_->api->make_marks(order_.size() + 1);
     if (!marks) return fail(marks.error());
     marks_ = std::move(*marks);
@@ -117,7 +145,7 @@ class GpuStep final : public RecordedStep {
 
   [[nodiscard]] Expected<void> capture() {
     if (auto begun = gpu_->api->begin_recording(the_step); !begun) return begun;
-    const auto launched = launch_all();
+    const auto launched = guarded([this] { return launch_all(); });
     auto graph = gpu_->api->end_recording(the_step);  // also where a launch failed
     if (!launched) return fail(launched.error());
     if (!graph) return fail(graph.error());
@@ -128,12 +156,21 @@ class GpuStep final : public RecordedStep {
   [[nodiscard]] Expected<void> launch_all() {
     for (std::size_t i = 0; i < order_.size(); ++i) {
       if (auto marked = marks_->set(i); !marked) return marked;
-      const Member& member = *members_[order_[i]];
-      if (auto launched = member.prepared->launch(); !launched) {
-        return fail(std::string(member.name) + ": " + launched.error());
-      }
+      if (auto launched = launch(*members_[order_[i]]); !launched) return launched;
     }
     return marks_->set(order_.size());
+  }
+  [[nodiscard]] static Expected<void> launch(const Member& member) {
+    const auto launched = member.prepared->launch();
+    return launched ? launched : fail(std::string(member.name) + ": " + launched.error());
+  }
+
+  /// Outputs are brought back in the order of their last launches, as two calls may write one tensor.
+  void order_last_launches() {
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+      if (std::ranges::find(last_launched_, *at) == last_launched_.end()) last_launched_.push_back(*at);
+    }
+    std::ranges::reverse(last_launched_);
   }
 
   void release() noexcept {
@@ -141,6 +178,7 @@ class GpuStep final : public RecordedStep {
     marks_.reset();
     members_.clear();
     order_.clear();
+    last_launched_.clear();
     budgets_.reset();
     cell_.reset();
   }
@@ -148,6 +186,7 @@ class GpuStep final : public RecordedStep {
   std::shared_ptr<LocalGpu> gpu_;
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<std::size_t> order_;  ///< members in the order of the calls
+  std::vector<std::size_t> last_launched_;
   DeviceBuffer budgets_;
   std::optional<StepCell> cell_;
   std::int32_t step_ = 0;  ///< what the step cell is copied from

@@ -11,6 +11,8 @@
 
 namespace attn::cuda {
 
+class DeviceCompute;
+
 /// A GPU of this machine in use: its stream, its memory, and the lock that its users take. Lives as long as a kernel
 /// that was prepared for it.
 struct LocalGpu {
@@ -22,7 +24,8 @@ struct LocalGpu {
   TileMarksCache marks;
   std::unique_ptr<const StepRecorder> recorder;  ///< of the kernels that were prepared for this GPU
   std::mutex mutex;
-  double milliseconds = 0.0;  ///< of the last call's kernels on the device, without the transfers
+  std::shared_ptr<const DeviceCompute> library;  ///< cuDNN, once a backend wants it; holds a handle of this GPU
+  double milliseconds = 0.0;                     ///< of the last call's kernels on the device, without the transfers
 };
 
 /// GPU `index` of this machine, opened once and shared. Its pool keeps an eighth of its memory at most. The error is
