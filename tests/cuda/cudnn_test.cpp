@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // cuDNN is asked about GPUs that are not here: it checks support, code generation included, by their properties. It
 // wants a driver library to be there for that; without a driver the toolkit's stub does.
+#include "backends/cudnn/cudnn_compute.h"
 #include "backends/cudnn/library.h"
 #include "backends/cudnn/plan_cache.h"
 #include "backends/cudnn/sdpa_plan.h"
+#include "backends/simd/exact_kernel.h"
+#include "cuda/host_device.h"
 
 #include <dlfcn.h>
 
@@ -277,9 +280,31 @@ class CudnnTest : public QObject {
     const auto plan = SdpaPlan::build(*library, laid_out(problem()), properties(capability));
     QVERIFY(!plan.has_value());
     // 34: CUDA_ERROR_STUB_LIBRARY. Everything before, the kernel's compilation too, went well.
-    QCOMPARE(q(plan.error().reason), QString("cudnnBackendFinalize of the attention plan: EXECUTION_FAILED_CUDA_DRIVER, "
-                                      "cuLibraryLoadData returned error  (34)"));
+    QCOMPARE(q(plan.error().reason),
+             QString("cudnnBackendFinalize of the attention plan: EXECUTION_FAILED_CUDA_DRIVER, "
+                     "cuLibraryLoadData returned error  (34)"));
     QVERIFY(plan.error().passing);  // the driver's failure, not the problem's
+  }
+
+  void explain_waits_for_no_library_and_knows_what_was_asked() {
+    const auto& library = this_machines_cudnn();
+    if (!library) QSKIP(library.error().c_str());
+    if (driver_ == DriverLibrary::none) QSKIP("no driver library and no stub of it: cuDNN generates no code then");
+    const std::shared_ptr<const cuda::DeviceCompute> compute = cudnn_compute(library, properties(90));
+    AttentionCall call;
+    call.query = call.key = call.value = TensorView::contiguous({1, 2, 128, 36}, DType::bfloat16);
+    test::HostGpu host;
+    const cuda::DeviceKernel kernel(std::make_shared<ExactKernel>("flash", "flash", false), host.gpu, {compute},
+                                    cuda::OnFailure::decline);
+    QVERIFY(!compute->known_refusal(call, nullptr));
+    QVERIFY(kernel.forecast(call, nullptr).choices.at(0).ok);
+    QCOMPARE(q(kernel.forecast(call, nullptr).choices.at(0).actual), QString("is asked by the first such call"));
+    const std::string refusal = compute->refusal(call, nullptr);
+    QVERIFY(!refusal.empty());
+    QCOMPARE(compute->known_refusal(call, nullptr), std::optional<std::string>(refusal));
+    QCOMPARE(q(kernel.forecast(call, nullptr).choices.at(0).reason), q(refusal));
+    call.query.dtype = call.key.dtype = call.value.dtype = DType::float32;  // known without asking
+    QVERIFY(compute->known_refusal(call, nullptr).value_or("").starts_with("takes float16 and bfloat16 only"));
   }
 
   void a_plan_that_cudnn_refuses_fails_with_its_reason() {
@@ -288,8 +313,9 @@ class CudnnTest : public QObject {
     if (driver_ == DriverLibrary::none) QSKIP("no driver library and no stub of it: cuDNN generates no code then");
     const auto plan = SdpaPlan::build(*library, laid_out(problem(4608, 36)), properties(90));
     QVERIFY(!plan.has_value());
-    QCOMPARE(q(plan.error().reason), QString("cuDNN does not take this call: Embedding dim per head for q and k is not a "
-                                      "multiple of 8"));
+    QCOMPARE(q(plan.error().reason),
+             QString("cuDNN does not take this call: Embedding dim per head for q and k is not a "
+                     "multiple of 8"));
     QVERIFY(!plan.error().passing);
   }
 

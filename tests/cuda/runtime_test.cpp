@@ -107,7 +107,7 @@ class RuntimeTest : public QObject {
       cuda::PinnedBuffer moved = std::move(*pinned);
       QVERIFY(moved.data() != nullptr);
       cuda::DevicePool pool(device, 0);
-      auto cell = cuda::StepCell::create(pool);
+      auto cell = cuda::StepCell::create(device, pool);
       QVERIFY(cell.has_value());
       for (const std::int32_t step : {3, 4}) {
         QVERIFY(cell->set(device, step).has_value());

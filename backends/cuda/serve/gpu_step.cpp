@@ -71,8 +71,7 @@ class GpuStep final : public RecordedStep {
 
   [[nodiscard]] Expected<void> run(Transfer& transfer, std::int32_t step, std::span<double> milliseconds) {
     if (auto current = gpu_->api->make_current(); !current) return current;
-    step_ = step;
-    if (auto set = cell_->set(*gpu_->api, step_); !set) return set;
+    if (auto set = cell_->set(*gpu_->api, step); !set) return set;
     if (auto launched = graph_->launch(the_step); !launched) return launched;
     for (const std::size_t index : last_launched_) {
       const Member& member = *members_[index];
@@ -91,7 +90,7 @@ class GpuStep final : public RecordedStep {
   [[nodiscard]] Expected<void> try_to_record(Transfer& transfer, std::span<const StepCall> calls,
                                              std::span<const float> budgets) {
     if (auto current = gpu_->api->make_current(); !current) return current;
-    auto cell = StepCell::create(gpu_->pool);
+    auto cell = StepCell::create(*gpu_->api, gpu_->pool);
     if (!cell) return fail(cell.error());
     cell_.emplace(std::move(*cell));
     auto table = transfer.send(budgets, [] { return std::string("the budgets of the steps"); });
@@ -106,7 +105,7 @@ class GpuStep final : public RecordedStep {
     }
     order_last_launches();
     // Once outside of the recording: kernels are loaded, and what a kernel cannot do is said under its name.
-    if (auto set = cell_->set(*gpu_->api, step_); !set) return set;
+    if (auto set = cell_->set(*gpu_->api, 0); !set) return set;
     for (const auto& member : members_) {
       if (auto launched = launch(*member); !launched) return launched;
     }
@@ -189,7 +188,6 @@ class GpuStep final : public RecordedStep {
   std::vector<std::size_t> last_launched_;
   DeviceBuffer budgets_;
   std::optional<StepCell> cell_;
-  std::int32_t step_ = 0;  ///< what the step cell is copied from
   std::unique_ptr<DeviceMarks> marks_;
   std::unique_ptr<DeviceGraph> graph_;
 };
