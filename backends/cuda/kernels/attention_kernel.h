@@ -22,13 +22,13 @@ namespace attn::cuda {
 template <int kChannels, class ScoreNumbers, class ValueNumbers, bool kMasked, bool kWide = false>
 struct AttentionKernel {
   using Params = AttentionParams;
-  static constexpr const char* kName = kWide                                       ? "wide exact attention"
-                                       : std::is_same_v<ScoreNumbers, Int8Numbers> ? "int8 attention"
-                                                                                   : "exact attention";
   static constexpr bool kInt8 = std::is_same_v<ScoreNumbers, Int8Numbers>;
+  static constexpr const char* kName = kWide   ? (kInt8 ? "wide int8 attention" : "wide exact attention")
+                                       : kInt8 ? "int8 attention"
+                                               : "exact attention";
   /// Of 16 rows, a warp's. Two read keys and values from shared memory half as often; one leaves registers for the
   /// addresses of a mask, and for 16-bit queries of 128 channels.
-  static constexpr int kRowTiles = kMasked || (!kInt8 && kChannels == 128) ? 1 : 2;
+  static constexpr int kRowTiles = kMasked || kWide || (!kInt8 && kChannels == 128) ? 1 : 2;
   static constexpr int kMinBlocks = kRowTiles;
   static constexpr int kWarpRows = 16 * kRowTiles;
   static constexpr int kThreads = kQueryTile / kWarpRows * kLanes;
@@ -113,6 +113,7 @@ struct AttentionKernel {
     ATTN_KERNEL void run_wide() {
       const int chunks = p_.score_chunks;
       int tile = tile_at(0);
+      if constexpr (kInt8) copy_query_factors();
       if (tiles_ > 0) copy_chunk(0, tile, 0);
       block_.commit();
       start_rows();
@@ -129,17 +130,20 @@ struct AttentionKernel {
           } else if (i + 1 < tiles_) {
             copy_chunk(1 - stage, next, 0);
           }
-          if (chunk == 0) copy_values(0, tile);
+          if (chunk == 0) {
+            if constexpr (kInt8) copy_key_factors(0, tile);
+            copy_values(0, tile);
+          }
           block_.commit();
           add_products(kQueryAt + static_cast<std::uint32_t>(stage) * kQueryStage, stage, sums);
           stage = 1 - stage;
         }
-        block_.each([&](int thread) { take_scores(thread, stage, tile, sums(thread)); });
-        soften();
-        if (chunks == 1) {  // else the values came with a part of the scores
+        if (chunks == 1) {  // else factors and values came with a part of the scores
           block_.template wait<0>();
           block_.sync();
         }
+        block_.each([&](int thread) { take_scores(thread, 0, tile, sums(thread)); });
+        soften();
         multiply_values(0);
         tile = next;
       }
@@ -199,10 +203,16 @@ struct AttentionKernel {
     }
     ATTN_KERNEL void copy_query() {
       copy_rows<kQueryTile, kScoreBytes>(kQueryAt, query_head(), p_.query, first_row_, p_.shape.query_tokens);
-      if constexpr (kInt8) {
-        const std::int64_t head = static_cast<std::int64_t>(batch_) * p_.shape.heads + block_.y();
-        copy_floats<kQueryTile>(kRowFactorAt, p_.query_factors + head * p_.padded_queries + first_row_);
-      }
+      if constexpr (kInt8) copy_query_factors();
+    }
+    ATTN_KERNEL void copy_query_factors() {
+      const std::int64_t head = static_cast<std::int64_t>(batch_) * p_.shape.heads + block_.y();
+      copy_floats<kQueryTile>(kRowFactorAt, p_.query_factors + head * p_.padded_queries + first_row_);
+    }
+    ATTN_KERNEL void copy_key_factors(int stage, int tile) {
+      const std::int64_t head = static_cast<std::int64_t>(batch_) * p_.shape.kv_heads + kv_head_;
+      copy_floats<kKeyTile>(kFactorAt + static_cast<std::uint32_t>(stage) * kFactorStage,
+                            p_.key_factors + head * p_.padded_keys + tile * kKeyTile);
     }
     template <int kCount>
     ATTN_KERNEL void copy_floats(std::uint32_t at, const float* from) {
@@ -234,11 +244,7 @@ struct AttentionKernel {
     ATTN_KERNEL void copy_keys(int stage, int tile) {
       const std::uint32_t at = kKeyAt + static_cast<std::uint32_t>(stage) * kKeyStage;
       copy_rows<kKeyTile, kScoreBytes>(at, head_of(p_.key), p_.key, tile * kKeyTile, p_.shape.key_tokens);
-      if constexpr (kInt8) {
-        const std::int64_t head = static_cast<std::int64_t>(batch_) * p_.shape.kv_heads + kv_head_;
-        copy_floats<kKeyTile>(kFactorAt + static_cast<std::uint32_t>(stage) * kFactorStage,
-                              p_.key_factors + head * p_.padded_keys + tile * kKeyTile);
-      }
+      if constexpr (kInt8) copy_key_factors(stage, tile);
     }
     ATTN_KERNEL void copy_values(int stage, int tile) {
       const std::uint32_t at = kValueAt + static_cast<std::uint32_t>(stage) * kValueStage;

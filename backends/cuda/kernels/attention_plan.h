@@ -31,8 +31,9 @@ class WorkspaceParts {
 
 [[nodiscard]] inline int tiles_of(int tokens, int tile) noexcept { return (tokens + tile - 1) / tile; }
 
-/// Channels of the widest rows, which the exact kernel takes in parts of kWidePart.
+/// Channels of the widest rows, which are taken in parts of kWidePart: as far as the sums of INT8 products are exact.
 inline constexpr int kMostChannels = 512;
+inline constexpr int kMostInt8Channels = 256;
 inline constexpr int kWidePart = 128;
 
 [[nodiscard]] inline int wide_parts(int channels) noexcept { return tiles_of(channels, kWidePart); }
@@ -79,26 +80,31 @@ struct Int8Workspace {
     const int widest = s.value_dim > s.head_dim ? s.value_dim : s.head_dim;
     const int rotated = options.rotation_group >= 4 ? options.rotated_channels : 0;
     channels = tile_channels(widest > rotated ? widest : rotated);
+    score_channels = channels == 0 ? kMostInt8Channels : channels;
+    value_channels = channels == 0 ? wide_parts(s.value_dim) * kWidePart : channels;
     // At least one tile, which a call without keys looks at.
     padded_queries = (tiles_of(s.query_tokens, kQueryTile) + (s.query_tokens == 0 ? 1 : 0)) * kQueryTile;
     padded_keys = (tiles_of(s.key_tokens, kQueryTile) + (s.key_tokens == 0 ? 1 : 0)) * kQueryTile;
     const std::int64_t queries = static_cast<std::int64_t>(s.batch) * s.heads * padded_queries;
     const std::int64_t keys = static_cast<std::int64_t>(s.batch) * s.kv_heads * padded_keys;
     const std::int64_t heads = static_cast<std::int64_t>(s.batch) * s.kv_heads;
-    query_numbers = parts.take<std::uint32_t>(queries * channels / 4);
+    query_numbers = parts.take<std::uint32_t>(queries * score_channels / 4);
     query_factors = parts.take<float>(queries);
-    key_numbers = parts.take<std::uint32_t>(keys * channels / 4);
+    key_numbers = parts.take<std::uint32_t>(keys * score_channels / 4);
     key_factors = parts.take<float>(keys);
     smooth = options.smooth_keys && s.key_tokens > 0;
     if (smooth) {
-      partial = parts.take<float>(heads * tiles_of(s.key_tokens, kMeanTokens) * channels);
-      mean = parts.take<float>(heads * channels);
+      partial = parts.take<float>(heads * tiles_of(s.key_tokens, kMeanTokens) * score_channels);
+      mean = parts.take<float>(heads * score_channels);
       if (task.log_sum_exp != nullptr) mean_products = parts.take<float>(queries);
     }
-    values = packed_rows(task.value, options.value, s.batch, s.kv_heads, s.key_tokens, s.value_dim, channels, parts);
+    values =
+        packed_rows(task.value, options.value, s.batch, s.kv_heads, s.key_tokens, s.value_dim, value_channels, parts);
   }
 
-  int channels = 0;
+  int channels = 0;  ///< of a tile; 0: the rows are wide and are taken in parts
+  int score_channels = 0;
+  int value_channels = 0;
   int padded_queries = 0;
   int padded_keys = 0;
   bool smooth = false;
@@ -142,6 +148,7 @@ class AttentionLaunches {
     if (nothing_to_do()) return {};
     WorkspaceParts parts(workspace);
     const Int8Workspace w(t_, options, parts);
+    if (w.channels == 0) return int8<kMostInt8Channels>(options, w);
     return w.channels == 64 ? int8<64>(options, w) : int8<128>(options, w);
   }
 
@@ -191,7 +198,9 @@ class AttentionLaunches {
     q.numbers = w.query_numbers;
     q.factors = w.query_factors;
     quantise<kDim>(q);
-    pack<kDim>(w.values, t_.value, o.value, s_.kv_heads, s_.key_tokens, s_.value_dim);
+    constexpr bool kWide = kDim > kWidePart;
+    constexpr int kTile = kWide ? kWidePart : kDim;
+    pack_parts<kTile>(w.values, t_.value, o.value, s_.kv_heads, s_.key_tokens, s_.value_dim, w.value_channels);
 
     AttentionParams p = attention_params();
     p.query = numbers(w.query_numbers, s_.heads, w.padded_queries, kDim);
@@ -202,8 +211,10 @@ class AttentionLaunches {
     p.mean_products = w.mean_products;
     p.padded_queries = w.padded_queries;
     p.padded_keys = w.padded_keys;
-    o.value == DType::float16 ? attention<kDim, Int8Numbers, HalfNumbers>(p)
-                              : attention<kDim, Int8Numbers, BfloatNumbers>(p);
+    if (kWide) p.score_chunks = kDim / kWidePart;
+    if (kWide) p.value_chunks = wide_parts(s_.value_dim);
+    o.value == DType::float16 ? attention<kTile, Int8Numbers, HalfNumbers, kWide>(p)
+                              : attention<kTile, Int8Numbers, BfloatNumbers, kWide>(p);
     return status_;
   }
 
@@ -224,9 +235,9 @@ class AttentionLaunches {
 
   [[nodiscard]] LaunchStatus wide(const ExactWorkspace& w) {
     const DType dtype = t_.query.dtype;
-    pack_wide(w.query, t_.query, s_.heads, s_.query_tokens, s_.head_dim, w.score_channels);
-    pack_wide(w.key, t_.key, s_.kv_heads, s_.key_tokens, s_.head_dim, w.score_channels);
-    pack_wide(w.value, t_.value, s_.kv_heads, s_.key_tokens, s_.value_dim, w.value_channels);
+    pack_parts<kWidePart>(w.query, t_.query, dtype, s_.heads, s_.query_tokens, s_.head_dim, w.score_channels);
+    pack_parts<kWidePart>(w.key, t_.key, dtype, s_.kv_heads, s_.key_tokens, s_.head_dim, w.score_channels);
+    pack_parts<kWidePart>(w.value, t_.value, dtype, s_.kv_heads, s_.key_tokens, s_.value_dim, w.value_channels);
     AttentionParams p = attention_params();
     p.query = w.query.rows;
     p.key = w.key.rows;
@@ -237,10 +248,11 @@ class AttentionLaunches {
                             : attention<kWidePart, BfloatNumbers, BfloatNumbers, true>(p);
     return status_;
   }
-  void pack_wide(const PackedRows& packed, const DeviceTensor& tensor, int heads, int tokens, int channels,
-                 int packed_channels) {
-    for (int part = 0; part < packed_channels / kWidePart; ++part) {
-      pack<kWidePart>(packed, tensor, t_.query.dtype, heads, tokens, channels, packed_channels, part * kWidePart);
+  template <int kDim>
+  void pack_parts(const PackedRows& packed, const DeviceTensor& tensor, DType dtype, int heads, int tokens,
+                  int channels, int packed_channels) {
+    for (int first = 0; first < packed_channels; first += kDim) {
+      pack<kDim>(packed, tensor, dtype, heads, tokens, channels, packed_channels, first);
     }
   }
 
@@ -274,7 +286,7 @@ class AttentionLaunches {
 
   template <int kDim>
   void quantise(const QuantiseParams& params) {
-    const GridSize grid{params.padded_tokens / kQueryTile, params.heads, s_.batch};
+    const GridSize grid{params.padded_tokens / QuantiseKernel<kDim, false>::kTokens, params.heads, s_.batch};
     params.rotated_channels > 0 ? launch<QuantiseKernel<kDim, true>>(params, grid)
                                 : launch<QuantiseKernel<kDim, false>>(params, grid);
   }

@@ -21,7 +21,7 @@ std::string_view refuse_attention(const AttentionTask& task, int most_channels) 
   if (const std::string_view why = refuse_shape(s); !why.empty()) return why;
   if (s.head_dim < 1 || s.value_dim < 1) return "needs a head_dim of 1 or more";
   if (s.head_dim > most_channels || s.value_dim > most_channels) {
-    return most_channels == kMostChannels ? "takes a head_dim of at most 512" : "takes a head_dim of at most 128";
+    return most_channels == kMostChannels ? "takes a head_dim of at most 512" : "takes a head_dim of at most 256";
   }
   if (!is_float(task.output.dtype)) return "writes float32, float16 or bfloat16";
   const TileLists& lists = task.selection;
@@ -35,7 +35,7 @@ std::string_view refuse_attention(const AttentionTask& task, int most_channels) 
 }  // namespace
 
 std::string_view refuse_int8_attention(const AttentionTask& task, const Int8Options& options) noexcept {
-  if (const std::string_view why = refuse_attention(task, kWidePart); !why.empty()) return why;
+  if (const std::string_view why = refuse_attention(task, kMostInt8Channels); !why.empty()) return why;
   if (!is_float(task.query.dtype) || !is_float(task.key.dtype) || !is_float(task.value.dtype)) {
     return "takes float32, float16 and bfloat16";
   }
@@ -43,11 +43,15 @@ std::string_view refuse_int8_attention(const AttentionTask& task, const Int8Opti
   const auto divides = [](int block) { return block >= 1 && kQueryTile % block == 0; };
   if (!divides(options.query_block) || !divides(options.key_block)) return "needs blocks that divide 128 tokens";
   if (options.warp_rows < 1) return "needs one row or more in a warp";
+  const bool wide = tile_channels(task.shape.head_dim) == 0 || tile_channels(task.shape.value_dim) == 0;
+  if (wide && options.group != FactorGroup::token)
+    return "takes more than 128 channels with a factor for each token only";
+  if (task.shape.batch > kMostGridRows / wide_parts(kMostChannels)) return "takes at most 16383 batch items";
   if (options.rotation_group < 4) return {};
   const bool fits = is_power_of_two(options.rotated_channels) && is_power_of_two(options.rotation_group) &&
                     options.rotation_group <= options.rotated_channels &&
-                    options.rotated_channels >= task.shape.head_dim && tile_channels(options.rotated_channels) != 0;
-  return fits ? std::string_view() : "rotates powers of two of at most 128 channels";
+                    options.rotated_channels >= task.shape.head_dim && options.rotated_channels <= kMostInt8Channels;
+  return fits ? std::string_view() : "rotates powers of two of at most 256 channels";
 }
 
 std::string_view refuse_exact_attention(const AttentionTask& task) noexcept {

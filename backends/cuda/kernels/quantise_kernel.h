@@ -30,18 +30,18 @@ struct QuantiseParams {
   float* mean_products = nullptr;    ///< (batch, heads, padded_tokens): query . mean key; null: not wanted
 };
 
-/// Block (128 tokens, head, batch). A thread holds 8 channels of several rows in registers from reading to writing.
+/// Block (kTokens, head, batch). A thread holds 8 channels of several rows in registers from reading to writing.
 template <int kDim, bool kRotate>
 struct QuantiseKernel {
   using Params = QuantiseParams;
   static constexpr const char* kName = kRotate ? "quantise with rotation" : "quantise";
   static constexpr int kThreads = 256;
   static constexpr int kMinBlocks = 2;
-  static constexpr int kTokens = kQueryTile;
-  static constexpr int kPerRow = kDim / kChunk;                ///< lanes that share a row
-  static constexpr int kItems = kTokens * kPerRow / kThreads;  ///< rows that a thread has a part of
-  static constexpr int kRowStep = kDim + 1;                    ///< floats of a row that is rotated
-  static constexpr std::uint32_t kFactorAt = kTokens * 4;      ///< behind the rows' largest magnitudes
+  static constexpr int kTokens = kDim <= 128 ? kQueryTile : kQueryTile / 2;  ///< a group of factors is within them
+  static constexpr int kPerRow = kDim / kChunk;                              ///< lanes that share a row
+  static constexpr int kItems = kTokens * kPerRow / kThreads;                ///< rows that a thread has a part of
+  static constexpr int kRowStep = kDim + 1;                                  ///< floats of a row that is rotated
+  static constexpr std::uint32_t kFactorAt = kTokens * 4;                    ///< behind the rows' largest magnitudes
   static constexpr std::uint32_t kRowsAt = 2 * kFactorAt;
   static constexpr std::size_t kMostSharedBytes =
       kRowsAt + (kRotate ? static_cast<std::size_t>(kTokens) * kRowStep * 4 : 0);
