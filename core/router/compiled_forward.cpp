@@ -98,8 +98,11 @@ CompiledForward::Recording Router::Forward::record() const {
     }
   }
   auto step = recorder->record(steps, budgets);
-  if (step) recording.step = *std::move(step);
-  if (!step) recording.refusal = step.error();
+  if (step) {
+    recording.step = *std::move(step);
+  } else {
+    recording.refusal = step.error();
+  }
   return recording;
 }
 

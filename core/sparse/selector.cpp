@@ -216,7 +216,7 @@ Expected<void> check_shapes(const TensorView& query, const TensorView& key) {
 
 Expected<void> check_request(const TensorView& query, const TensorView& key, const TileMarks& marks,
                              const SelectorRequest& request) {
-  if (const auto shapes = check_shapes(query, key); !shapes) return shapes;
+  if (auto shapes = check_shapes(query, key); !shapes) return shapes;
   const TileGrid& grid = marks.grid();
   if (grid.query_tokens != query.size(-2) || grid.key_tokens != key.size(-2)) {
     return fail("the tile marks are for " + std::to_string(grid.query_tokens) + " x " +

@@ -229,6 +229,7 @@ class ScheduleJob final : public Job {
     const std::vector<std::uint32_t>& indices = schedule_.patterns[pattern].calls;
     CompiledForward& compiled = forwards[pattern];
     std::vector<AttentionCall> forward;
+    forward.reserve(indices.size());
     for (const std::uint32_t index : indices) forward.push_back(calls[index]);
     if (!scope.records(forward, compiled)) return false;  // before memory is taken for all its tensors
     const std::int64_t cleared = tensors.cleared();
@@ -264,7 +265,7 @@ std::unique_ptr<Job> make_schedule_job(CallSchedule schedule, Compute compute, s
   return std::make_unique<ScheduleJob>(std::move(schedule), compute, seed, compiled);
 }
 
-Expected<std::unique_ptr<Job>> make_profile_job(ProfileRequest request) {
+Expected<std::unique_ptr<Job>> make_profile_job(const ProfileRequest& request) {
   auto schedule = make_schedule(request.profile, request.inputs);
   if (!schedule) return fail(schedule.error());
   return make_schedule_job(*std::move(schedule), request.compute, request.seed, request.compiled);

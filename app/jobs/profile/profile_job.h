@@ -27,7 +27,7 @@ struct ProfileRequest {
 
 /// The exact calls of a real model, in the order a generation makes them: prompt encoding, denoiser steps with
 /// role and step, decoding. Error: inputs that the profile does not have or cannot evaluate.
-[[nodiscard]] Expected<std::unique_ptr<Job>> make_profile_job(ProfileRequest request);
+[[nodiscard]] Expected<std::unique_ptr<Job>> make_profile_job(const ProfileRequest& request);
 
 /// The same for any schedule. A computed job first checks that every call it will compute fits into memory and is
 /// refused as a whole when one does not; with representatives, one call of each distinct signature and sparse budget

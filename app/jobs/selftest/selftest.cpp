@@ -117,7 +117,7 @@ Expected<double> median_time(const Subject& subject, cuda::LocalGpu& gpu, const 
   if (!one) return one;
   std::vector<double> times;
   for (int i = 0; i < kTimes; ++i) {
-    const auto time = time_launches(gpu, **prepared, launches_for(kShortest, *one));
+    auto time = time_launches(gpu, **prepared, launches_for(kShortest, *one));
     if (!time) return time;
     times.push_back(*time);
   }

@@ -144,8 +144,9 @@ Expected<void> Transfer::download(const DeviceCopy& from, const TensorView& view
   if (bytes == 0) return {};
   void* to = view.data;
   if (!view.is_contiguous()) {
-    scatters_.push_back({HostBuffer::unset(static_cast<std::size_t>(bytes)), view});
-    to = scatters_.back().packed.data();
+    HostBuffer packed = HostBuffer::unset(static_cast<std::size_t>(bytes));
+    to = packed.data();
+    scatters_.push_back({std::move(packed), view});
   }
   return device_.copy_out(to, from.buffer.data(), bytes, [&] { return subject_text(name, view); });
 }
