@@ -190,8 +190,7 @@ void GuiPreviewService::open(const QString& path) {
   });
 }
 
-void GuiPreviewService::compare(const ui::MadePicture& baseline, const ui::MadePicture& picture,
-                                const QObject* asker) {
+void GuiPreviewService::compare(const ui::MadePicture& baseline, const ui::MadePicture& picture, const QObject* asker) {
   auto& newest = newest_comparisons_[asker];
   if (!newest) newest = std::make_shared<std::atomic<std::uint64_t>>(0);
   const std::uint64_t number = ++*newest;

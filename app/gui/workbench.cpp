@@ -71,8 +71,8 @@ Workbench::~Workbench() {
 }
 
 ui::Services Workbench::services() {
-  return {engine_, jobs_, trace_, targets_, exports_, log_, sparse_, pictures_, policy_, platform_, levers_, presets_,
-          workspace_, errors_};
+  return {engine_,   jobs_,   trace_,    targets_, exports_, log_,       sparse_,
+          pictures_, policy_, platform_, levers_,  presets_, workspace_, errors_};
 }
 
 }  // namespace attn::app

@@ -61,11 +61,16 @@ Expected<void> check_mask(const AttentionCall& call) {
 
 std::string_view name_of(Role role) noexcept {
   switch (role) {
-    case Role::none: return "None";
-    case Role::te: return "te";
-    case Role::transformer: return "transformer";
-    case Role::vae: return "vae";
-    case Role::other: return "other";
+    case Role::none:
+      return "None";
+    case Role::te:
+      return "te";
+    case Role::transformer:
+      return "transformer";
+    case Role::vae:
+      return "vae";
+    case Role::other:
+      return "other";
   }
   return "None";
 }

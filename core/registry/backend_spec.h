@@ -40,8 +40,8 @@ struct PrepareContext {
 /// A backend ready to serve.
 struct PreparedBackend {
   std::shared_ptr<const AttentionKernel> kernel;  ///< null: nothing to serve here, skipped without a word
-  std::optional<Capabilities> verified;  ///< what this kernel really takes; nullopt: as declared. Never widens
-  std::string log_line;                  ///< a debug line that says how it was prepared; may be empty
+  std::optional<Capabilities> verified;           ///< what this kernel really takes; nullopt: as declared. Never widens
+  std::string log_line;                           ///< a debug line that says how it was prepared; may be empty
 };
 
 /// One backend, declared once. Chains, forms, rebuild lists and documentation derive from it.
@@ -50,7 +50,7 @@ struct BackendSpec {
   std::string label;  ///< the override that enables it
   int priority = 0;   ///< higher is asked first
   Constraints constraints;
-  bool terminal = false;  ///< takes whatever the entries declined
+  bool terminal = false;                              ///< takes whatever the entries declined
   std::optional<std::vector<std::string>> platforms;  ///< nullopt: every platform
   Capabilities capabilities;
   std::vector<OptionSpec> options;  ///< with Applies::rebuild: captured by prepare()

@@ -55,7 +55,8 @@ struct OptionSpec {
   Applies applies = Applies::rebuild;
 };
 
-/// What an option takes, as the end of a sentence: "a whole number from 5 to 100", "one of: Default, Enabled, Disabled".
+/// What an option takes, as the end of a sentence: "a whole number from 5 to 100", "one of: Default, Enabled,
+/// Disabled".
 [[nodiscard]] std::string accepted_values(const OptionSpec& spec);
 
 /// Checks type, range and choice. A whole number is taken for a real option. The error names the key, the value

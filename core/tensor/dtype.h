@@ -14,12 +14,16 @@ enum class DType : std::uint8_t { float32, float16, bfloat16, float64, int8, boo
 /// Bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
   switch (dtype) {
-    case DType::float64: return 8;
-    case DType::float32: return 4;
+    case DType::float64:
+      return 8;
+    case DType::float32:
+      return 4;
     case DType::float16:
-    case DType::bfloat16: return 2;
+    case DType::bfloat16:
+      return 2;
     case DType::int8:
-    case DType::boolean: return 1;
+    case DType::boolean:
+      return 1;
   }
   return 0;
 }

@@ -61,11 +61,16 @@ Layout layout_of(const TensorView& view) noexcept {
 
 std::string_view name_of(Layout layout) noexcept {
   switch (layout) {
-    case Layout::contiguous: return "contiguous";
-    case Layout::transposed: return "transposed";
-    case Layout::fused_qkv: return "fused-qkv";
-    case Layout::expanded: return "expanded";
-    case Layout::strided: return "strided";
+    case Layout::contiguous:
+      return "contiguous";
+    case Layout::transposed:
+      return "transposed";
+    case Layout::fused_qkv:
+      return "fused-qkv";
+    case Layout::expanded:
+      return "expanded";
+    case Layout::strided:
+      return "strided";
   }
   return "strided";
 }

@@ -377,7 +377,8 @@ class WorkspaceTest : public QObject {
     row("NumPy", QByteArray("\x93NUMPY\x01\x00v\x00", 10), FileKind::mask);
     row("safetensors", QByteArray("\x02\0\0\0\0\0\0\0{}", 10), FileKind::tensors);
     row("nothing", "", FileKind::empty, "x is an empty file; a file with something in it is needed.");
-    row("a letter", "Dear reader,\n", FileKind::other, "x is a text without any setting; a workspace, measured levers, ");
+    row("a letter", "Dear reader,\n", FileKind::other,
+        "x is a text without any setting; a workspace, measured levers, ");
     row("foreign JSON", R"({"name": "package", "version": "1.0"})", FileKind::other, "x is a text without any setting");
     row("a program",
         QByteArray("\x7f"

@@ -5,7 +5,6 @@
 #include "app/jobs/levers/lever_measure.h"
 #include "app/jobs/pipeline/picture_schedule.h"
 #include "app/jobs/profile/profile_job.h"
-#include "app/jobs/profile/profile_job.h"
 #include "app/jobs/tensors/generated.h"
 #include "core/call/call_text.h"
 
