@@ -130,7 +130,7 @@ int run_explain(const ExplainOptions& options) {
   if (!engine) return say(Exit::wrong, engine.error());
   const auto required = read_requirements((*engine)->registry(), options.chain.require);
   if (!required) return say(Exit::wrong, required.error());
-  Explanation explanation = (*engine)->explain(written->call, written->role, written->step);
+  Explanation explanation = (*engine)->explain(written->call, written->role, written->step, Patience::waits);
   if ((*engine)->plan()->target().is_cpu() && !written->devices_stated) {
     explanation.warnings.push_back(
         "a written call is on an accelerator, but the target is this machine's processor, where backends decline what "

@@ -301,14 +301,15 @@ void Engine::end_job(JobScope::Run& run) noexcept {
   publish(events);
 }
 
-Explanation Engine::explain(const AttentionCall& call, Role role, std::int32_t step) const {
+Explanation Engine::explain(const AttentionCall& call, Role role, std::int32_t step, Patience patience) const {
   const std::lock_guard lock(state_->mutex);
   GenerationContext context;
   context.begin(state_->last_pipe, state_->last_steps);
   context.set_layout(state_->last_layout);
   context.set_step(step);
   context.set_role(role);
-  Explanation explanation = explain_route(registry_, *state_->plan, call, context, state_->explain_stage.get());
+  Explanation explanation =
+      explain_route(registry_, *state_->plan, call, context, state_->explain_stage.get(), patience);
   const AttentionDecision decision = decide_attention(state_->attention_choices(), role, state_->plan->target());
   const auto direct = state_->direct_route(registry_, state_->last_pipe.value_or(PipelineInfo{}), decision);
   explain_dispatch(explanation, decision, direct && *direct ? &**direct : nullptr, direct ? "" : direct.error(), call);

@@ -182,7 +182,9 @@ class Engine {
   [[nodiscard]] std::vector<AttentionDecision> attention_decisions() const;
 
   // --- looking --------------------------------------------------------------------------------------------
-  [[nodiscard]] Explanation explain(const AttentionCall& call, Role role, std::int32_t step) const;
+  /// With patience a library may be asked; whoever else uses the engine waits for it too.
+  [[nodiscard]] Explanation explain(const AttentionCall& call, Role role, std::int32_t step,
+                                    Patience patience = Patience::none) const;
   [[nodiscard]] EngineReport report() const;
 
   /// Keeps `listener` until the returned token is destroyed.

@@ -45,7 +45,9 @@ class AttentionKernel {
   /// What run() would report, for a call that may have no data. No allocation.
   [[nodiscard]] virtual KernelResult route(const AttentionCall& call,
                                            const BlockSelection* selection) const noexcept = 0;
-  /// route() with memory, alternatives and warnings.
+  /// Asks whoever takes time to answer, a library about its support, so that forecast() knows. For who can wait.
+  virtual void ask(const AttentionCall&, const BlockSelection*) const {}
+  /// route() with memory, alternatives and warnings. Quick: what nobody has asked is said to be open.
   [[nodiscard]] virtual KernelForecast forecast(const AttentionCall& call, const BlockSelection* selection) const = 0;
   /// Whether run() takes this selection without its tiles and chooses them itself, by selection.rule: a device does, so
   /// that nothing is read back for it.

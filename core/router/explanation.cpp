@@ -141,7 +141,7 @@ void warn(Explanation& out, const Plan& plan, const AttentionCall& call) {
 }  // namespace
 
 Explanation explain_route(const Registry& registry, const Plan& plan, const AttentionCall& call,
-                          const GenerationContext& context, SelectionStage* stage) {
+                          const GenerationContext& context, SelectionStage* stage, Patience patience) {
   Explanation out;
   out.chain = plan.chain();
   out.target = plan.target().name;
@@ -172,6 +172,7 @@ Explanation explain_route(const Registry& registry, const Plan& plan, const Atte
   out.sparse = selection != nullptr;
   out.reason = why(plan, serving);
   if (serving.kernel) {
+    if (patience == Patience::waits) serving.kernel->ask(call, selection);
     KernelForecast forecast = serving.kernel->forecast(call, selection);
     out.executed = forecast.would_run.backend;
     out.kernel = forecast.would_run.variant;

@@ -59,8 +59,12 @@ struct Explanation {
   std::vector<std::string> to_move;  ///< what would have to change for each backend that declined
 };
 
+/// Whether an explanation may wait for a library's answer.
+enum class Patience : std::uint8_t { none, waits };
+
 /// Explains how `plan` serves `call`. Needs no data and runs nothing.
 [[nodiscard]] Explanation explain_route(const Registry& registry, const Plan& plan, const AttentionCall& call,
-                                        const GenerationContext& context, SelectionStage* stage);
+                                        const GenerationContext& context, SelectionStage* stage,
+                                        Patience patience = Patience::none);
 
 }  // namespace attn

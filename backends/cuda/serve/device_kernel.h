@@ -31,6 +31,9 @@ class DeviceKernel final : public attn::AttentionKernel {
   }
   /// The host kernel's forecast, with what each way to compute it on the GPU says.
   [[nodiscard]] KernelForecast forecast(const AttentionCall& call, const BlockSelection* selection) const override;
+  void ask(const AttentionCall& call, const BlockSelection* selection) const override {
+    (void)compute_for(call, selection);
+  }
   [[nodiscard]] bool chooses_tiles(const AttentionCall& call, const BlockSelection& selection) const override;
   [[nodiscard]] const StepRecorder* recorder() const noexcept override { return gpu_->recorder.get(); }
 
