@@ -123,6 +123,10 @@ std::vector<Case> cases() {
        "NVIDIA H200 (compute capability 9.0), NVIDIA driver 580.65.06, CUDA 13.0"},
       {"ready by PTX", kToolkit, working({card("NVIDIA Next", 13, 0)}), CudaState::ready,
        "NVIDIA Next (compute capability 13.0), NVIDIA driver 580.65.06, CUDA 13.0"},
+      {"newer than the last, and a driver older than the toolkit", Toolkit{13020, {80, 90}},
+       working({card("NVIDIA Next", 13, 0)}), CudaState::unsupported_architecture,
+       "NVIDIA Next (compute capability 13.0) is not served: this program has kernels for 8.0 and 9.0, and for what is "
+       "newer than the last with a driver for CUDA 13.2 or newer"},
       {"a MIG instance", kToolkit, working({card("NVIDIA H200 MIG 1g.18gb", 9, 0)}), CudaState::ready,
        "NVIDIA H200 MIG 1g.18gb (compute capability 9.0, a MIG instance), NVIDIA driver 580.65.06, CUDA 13.0"},
       {"one that does not answer", kToolkit, with(hopper, [](DriverFacts& f) { f.devices.front().code = 46; }),

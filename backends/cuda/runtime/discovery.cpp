@@ -40,14 +40,19 @@ std::string listed(const Items& items, Text text) {
   return line;
 }
 
+/// Whether the driver compiles this toolkit's PTX: one for an older minor version does not (CUDA Compatibility).
+bool compiles_ptx(const Toolkit& toolkit, const DriverFacts& facts) {
+  return facts.version == 0 || facts.version >= toolkit.version;
+}
+
 /// Machine code serves later minor versions of its major version; the last one is there as PTX too, which the driver
 /// compiles for whatever is newer (CUDA C++ Programming Guide, binary and PTX compatibility).
-bool serves(const Toolkit& toolkit, int capability) {
+bool serves(const Toolkit& toolkit, const DriverFacts& facts, int capability) {
   if (toolkit.architectures.empty()) return false;
-  if (capability >= toolkit.architectures.back()) return true;
-  return std::ranges::any_of(toolkit.architectures, [capability](int built) {
+  const bool machine_code = std::ranges::any_of(toolkit.architectures, [capability](int built) {
     return built / 10 == capability / 10 && built % 10 <= capability % 10;
   });
+  return machine_code || (capability >= toolkit.architectures.back() && compiles_ptx(toolkit, facts));
 }
 
 std::string init_sentence(const DriverFacts& facts) {
@@ -98,7 +103,7 @@ std::vector<CudaDevice> devices_of(const std::optional<Toolkit>& toolkit, const 
     device.multiprocessors = from.multiprocessors;
     device.pci = from.pci;
     device.slice = from.name.find(" MIG ") != std::string::npos;
-    device.supported = toolkit && serves(*toolkit, device.capability);
+    device.supported = toolkit && serves(*toolkit, facts, device.capability);
     devices.push_back(std::move(device));
   }
   return devices;
@@ -132,10 +137,13 @@ Discovery judge_devices(const Toolkit& toolkit, const DriverFacts& facts) {
   }
   const std::string names = listed(devices, device_text);
   if (std::ranges::none_of(devices, &CudaDevice::supported)) {
-    return {CudaState::unsupported_architecture,
-            names + (devices.size() == 1 ? " is" : " are") + " not served: this program has kernels for " +
-                listed(toolkit.architectures, capability_text) + ", and for what is newer than the last",
-            std::move(devices)};
+    return {
+        CudaState::unsupported_architecture,
+        names + (devices.size() == 1 ? " is" : " are") + " not served: this program has kernels for " +
+            listed(toolkit.architectures, capability_text) + ", and for what is newer than the last" +
+            (compiles_ptx(toolkit, facts) ? std::string()
+                                          : " with a driver for CUDA " + version_text(toolkit.version) + " or newer"),
+        std::move(devices)};
   }
   return {CudaState::ready, names + ", " + driver_text(facts) + ", CUDA " + version_text(facts.version),
           std::move(devices)};
