@@ -210,6 +210,7 @@ class CompiledJobTest : public QObject {
     const auto answer =
         attn::test::run_attnctl({"run", "q[1,2,64,64]", "--compute", "all", "--compiled", "--target", "cpu", "--json"});
     QVERIFY2(answer.code == 0, qPrintable(answer.err));
+    QCOMPARE(answer.parsed()["job"], nlohmann::json("q[1,2,64,64], every call computed, compiled"));
     QCOMPARE(answer.parsed()["routes"].size(), std::size_t{1});
     QVERIFY(answer.parsed()["routes"][0]["computed"] != false);
   }

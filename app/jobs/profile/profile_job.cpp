@@ -119,7 +119,7 @@ class ScheduleJob final : public Job {
       case Compute::representatives:
         return schedule_.title + ", one call of each route computed";
       case Compute::all:
-        return schedule_.title + ", every call computed";
+        return schedule_.title + ", every call computed" + (compiled_ ? ", compiled" : "");
     }
     return schedule_.title;
   }
