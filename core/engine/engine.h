@@ -103,8 +103,9 @@ class JobScope {
   Route attention(const AttentionCall& call);
   /// The same for a call site of a compiled job; a bypass leaves `site` as it is.
   Route attention(const AttentionCall& call, FrozenRoute& site);
-  /// The calls of one forward of a compiled job as one piece of work; see Router::compute_as_one(). False also while a
-  /// dispatcher serves the role or the router is bypassed. What is recorded, and why not, is logged once.
+  /// The calls of one forward of a compiled job as one piece of work; see Router::compute_as_one(). False also where a
+  /// dispatcher stands before the router, whatever the role, and while the router is bypassed. What is recorded, and
+  /// why not, is logged once.
   [[nodiscard]] bool compute_as_one(std::span<const AttentionCall> calls, CompiledForward& forward);
   /// Whether it would be tried; the calls need no data.
   [[nodiscard]] bool records(std::span<const AttentionCall> calls, CompiledForward& forward);

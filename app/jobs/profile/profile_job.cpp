@@ -231,7 +231,8 @@ class ScheduleJob final : public Job {
     std::vector<AttentionCall> forward;
     forward.reserve(indices.size());
     for (const std::uint32_t index : indices) forward.push_back(calls[index]);
-    if (!scope.records(forward, compiled)) return false;  // before memory is taken for all its tensors
+    // Before memory is taken for all its tensors; once it is recorded they are there, and it is decided below anyway.
+    if (compiled.recordings() == 0 && !scope.records(forward, compiled)) return false;
     const std::int64_t cleared = tensors.cleared();
     forward = tensors.of_all(indices, schedule_.distinct, calls);
     const auto drop_all = [&forwards] {
